@@ -1,0 +1,59 @@
+# `make run` starts the gateway, `make test` and `make check` are what CI runs. Everything installs itself into .venv and .test-servers.
+
+PYTHON ?= python3
+# Test processes at once; 0 runs the tests in one process.
+WORKERS ?= 2
+# More for pytest, for example: make test PYTEST_ARGS="-k rules -x"
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test coverage check fix bench servers wheel clean
+
+help:  ## show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(READY)  ## install pinned requirements and Toolcrib itself (editable) into .venv
+
+$(READY): pyproject.toml requirements/runtime.txt requirements/dev.txt src/toolcrib/version.py
+	$(PYTHON) -m venv .venv
+	$(PIP) install -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+servers: $(READY)  ## install the third-party servers that tests talk to into .test-servers
+	$(BIN)/python scripts/install_test_servers.py
+
+run: $(READY)  ## serve MCP over HTTP on 127.0.0.1:8665
+	$(BIN)/toolcrib serve --http
+
+test: servers  ## run every test and require the coverage floor
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_ARGS)
+
+coverage: test  ## the same, then show line by line what no test reached
+	$(BIN)/coverage html
+	@echo "open .coverage-html/index.html"
+
+check: $(READY)  ## format, lint, types and import direction
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(READY)  ## format the code and mend what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: servers  ## measure; every file in bench/ that can be run
+	$(BIN)/python scripts/run_benchmarks.py
+
+wheel: $(READY)  ## build dist/*.whl
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+clean:  ## remove everything that was installed or built here
+	rm -rf .venv .test-servers dist .coverage .coverage.* .coverage-html
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench scripts -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,124 @@
+"""Install the third-party MCP servers that tests talk to into `.test-servers`.
+
+Each folder keeps a stamp of what it was installed from, so a second run does nothing. The npm packages share one
+folder; each Python server gets an environment of its own, because their needs may contradict each other and ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "tests" / "servers"
+INSTALLED = ROOT / ".test-servers"
+PYTHON_SERVERS = ("time", "git", "fetch")
+STEP_SECONDS = 600
+SHOWN_LINES = 25
+
+
+class InstallError(Exception):
+    """An installation step failed; the message holds what it printed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One folder to fill from one file of pinned versions."""
+
+    name: str
+    pins: Path
+    install: Callable[[Path, Path], None]
+
+    @property
+    def folder(self) -> Path:
+        return INSTALLED / self.name
+
+    @property
+    def stamp(self) -> Path:
+        return self.folder / ".installed-from"
+
+    def fingerprint(self) -> str:
+        """Changes with the pinned versions and with the Python that the environments are made from."""
+        return hashlib.sha256(self.pins.read_bytes() + sys.version.encode()).hexdigest()
+
+    def is_current(self) -> bool:
+        return self.stamp.is_file() and self.stamp.read_text() == self.fingerprint()
+
+
+def step(*command: str, cwd: Path) -> None:
+    """Run one installation command quietly; what it printed is shown only when it fails."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=STEP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InstallError(f"{' '.join(command)}: no end after {STEP_SECONDS} s") from None
+    if done.returncode:
+        tail = "\n".join(done.stdout.splitlines()[-SHOWN_LINES:])
+        raise InstallError(f"{' '.join(command)}: exit code {done.returncode}\n{tail}")
+
+
+def install_node_packages(pins: Path, folder: Path) -> None:
+    """Install without a lock file (it would record download addresses) and without running package scripts."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise InstallError("npm is not on the PATH: install Node.js 20 or newer")
+    folder.mkdir(parents=True)
+    shutil.copyfile(pins, folder / "package.json")
+    step(npm, "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
+
+
+def install_python_packages(pins: Path, folder: Path) -> None:
+    step(sys.executable, "-m", "venv", str(folder), cwd=ROOT)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    step(str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-r", str(pins), cwd=ROOT)
+
+
+def install(target: Target) -> str:
+    """Fill the folder of `target` unless it is current, and say which it was."""
+    if target.is_current():
+        return f"{target.name}: up to date"
+    # Whatever an interrupted or older run left could mix with the new versions.
+    shutil.rmtree(target.folder, ignore_errors=True)
+    target.install(target.pins, target.folder)
+    target.stamp.write_text(target.fingerprint())
+    return f"{target.name}: installed"
+
+
+def report(target: Target) -> bool:
+    """Install one target and print how it went; true when it went well."""
+    try:
+        print(install(target), flush=True)
+    except (InstallError, OSError) as error:
+        print(f"{target.name}: FAILED: {error}", file=sys.stderr, flush=True)
+        return False
+    return True
+
+
+def main() -> int:
+    """Install every target, in parallel; the exit code is 1 when one of them failed."""
+    targets = [
+        Target("node", PINS / "package.json", install_node_packages),
+        *(Target(name, PINS / f"{name}.txt", install_python_packages) for name in PYTHON_SERVERS),
+    ]
+    INSTALLED.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(len(targets)) as pool:
+        return 0 if all(list(pool.map(report, targets))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

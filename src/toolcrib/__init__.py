@@ -1,0 +1,36 @@
+"""Toolcrib: one MCP server in front of all your MCP servers.
+
+The public names are resolved on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.version import VERSION
+
+__version__ = VERSION
+
+if TYPE_CHECKING:
+    from toolcrib.app.online import open_gateway
+    from toolcrib.config.load import load_settings
+    from toolcrib.config.settings import Settings
+    from toolcrib.errors import ToolcribError
+    from toolcrib.gateway import Gateway
+
+__all__ = ["Gateway", "Settings", "ToolcribError", "__version__", "load_settings", "open_gateway"]
+
+_HOMES = {
+    "Gateway": "toolcrib.gateway",
+    "Settings": "toolcrib.config.settings",
+    "ToolcribError": "toolcrib.errors",
+    "load_settings": "toolcrib.config.load",
+    "open_gateway": "toolcrib.app.online",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

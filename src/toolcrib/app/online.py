@@ -1,0 +1,232 @@
+"""The whole gateway, wired: the one place that knows every class."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from toolcrib.app.offline import Offline, offered, open_offline
+from toolcrib.app.presence import Presence
+from toolcrib.calls.admit import Admit
+from toolcrib.calls.audit import Audit
+from toolcrib.calls.built_in import BuiltIn
+from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.check import CheckArguments
+from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.retry import Retry
+from toolcrib.config.load import load_settings
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.config.watch import watch_files
+from toolcrib.discovery import Discovery
+from toolcrib.errors import ConfigurationError
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.reading import Identity
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.schema.validate import ArgumentChecker
+from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.result_files import ResultFiles
+from toolcrib.upstream.connection import ConnectionPolicy
+from toolcrib.upstream.opener import LinkOpener, TransportLimits
+from toolcrib.upstream.pool import Pool
+from toolcrib.upstream.tool_list import ListLimits
+from toolcrib.version import VERSION
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def open_gateway(
+    config: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    env: Mapping[str, str] = os.environ,
+    face: str = "library",
+) -> AsyncIterator[Gateway]:
+    """The gateway, from a configuration file, from given settings, or from what is found on this machine.
+
+    Everything it started is stopped when the block ends.
+    """
+    path = Path(config) if config is not None else None
+    online = Online(settings or load_settings(path, env=env), path, env, face, is_fixed=settings is not None)
+    try:
+        await online.start()
+        yield online.gateway
+    finally:
+        await online.close()
+
+
+class Online:
+    """Holds the parts while the gateway is open, and exchanges them on reload."""
+
+    def __init__(
+        self, settings: Settings, path: Path | None, env: Mapping[str, str], face: str, *, is_fixed: bool
+    ) -> None:
+        self.settings = settings
+        self._path = path
+        self._env = env
+        self._is_fixed = is_fixed
+        self._paths = Paths.of(env)
+        self._offline = open_offline(settings, self._paths)
+        self._opener = LinkOpener(
+            env=env, logs_dir=self._paths.logs_dir, limits=_transport_limits(settings), user_agent=f"toolcrib/{VERSION}"
+        )
+        self._pool = Pool(
+            self._opener,
+            _policy(settings),
+            known_identity=self._offline.stock.identity,
+            on_connected=self._connected,
+            on_tools_changed=self._tools_changed,
+        )
+        owner = secrets.token_hex(8)
+        self._discovery = Discovery(
+            self._offline.stock,
+            self._offline.store,
+            self._pool,
+            owner=owner,
+            max_parallel=settings.max_parallel_discoveries,
+            now=time.time,
+            always_reread=not settings.cache_enabled,
+        )
+        self._presence = Presence(self._offline.store, owner, face, self._statuses)
+        self._stopping = asyncio.Event()
+        self._reloading = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+        self._audit = AuditFile(
+            self._paths.audit_log,
+            max_bytes=settings.audit_max_bytes,
+            files=settings.audit_files,
+            on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
+        )
+        self.gateway = self._gateway(self._offline)
+
+    async def start(self) -> None:
+        """Begin to serve: nothing here waits for a server."""
+        _report(self.settings)
+        await self._pool.configure(offered(self.settings), _policy(self.settings))
+        self._presence.start()
+        self._discovery.refresh_due()
+        if not self._is_fixed:
+            self._watching = asyncio.create_task(
+                watch_files(
+                    lambda: self.settings.watched_files,
+                    self._reload_quietly,
+                    interval_seconds=self.settings.reload_interval_seconds,
+                    stop=self._stopping,
+                )
+            )
+
+    async def close(self) -> None:
+        """Stop everything that was started; children are gone when this returns."""
+        self._stopping.set()
+        if self._watching is not None:
+            self._watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watching
+        await self._discovery.close()
+        await self._pool.close()
+        await self._opener.close()
+        await self._presence.close()
+        self._offline.store.close()
+
+    async def reload(self) -> Settings:
+        """Take over an edited configuration; one that can't be read leaves everything as it was and is raised."""
+        if self._is_fixed:
+            return self.settings
+        async with self._reloading:
+            fresh = load_settings(self._path, env=self._env)
+            self.settings = fresh
+            self._offline.configure(fresh)
+            await self._pool.configure(offered(fresh), _policy(fresh))
+            self._discovery.refresh_due()
+        _report(fresh)
+        log.info("configuration reloaded: %d servers", len(offered(fresh)))
+        return fresh
+
+    async def _reload_quietly(self) -> None:
+        try:
+            await self.reload()
+        except ConfigurationError as error:
+            log.warning("the edited configuration is not used; the last good one stays:\n%s", error.message)
+
+    def _gateway(self, offline: Offline) -> Gateway:
+        shelf = ResultFiles(
+            self._paths.results_dir,
+            keep_seconds=self.settings.result_ttl_seconds,
+            max_total_bytes=self.settings.max_stored_result_bytes,
+            now=time.time,
+            new_id=lambda: secrets.token_hex(16),
+        )
+        built_in = BuiltIn(offline.stock, shelf)
+
+        async def call_tool(call: ToolCall) -> ToolResult:
+            return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
+
+        return Gateway(
+            stock=offline.stock,
+            discovery=self._discovery,
+            statuses=self._pool,
+            call_tool=self._chain(offline, call_tool),
+            shelf=shelf,
+            settings=lambda: self.settings,
+            reload=self.reload,
+        )
+
+    def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:
+        return build_chain(
+            [
+                Audit(self._audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+                Admit(offline.stock),
+                CheckArguments(ArgumentChecker()),
+                LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
+                Retry(),
+            ],
+            call_tool,
+        )
+
+    def _connected(self, server: str, identity: Identity) -> None:
+        """A server that came back may have changed: another version is read again."""
+        known = self._offline.stock.identity(server)
+        if known is not None and known.server_info.get("version") != identity.server_info.get("version"):
+            self._discovery.refresh(server)
+
+    def _tools_changed(self, server: str) -> None:
+        self._discovery.refresh(server)
+
+    def _statuses(self) -> dict[str, str]:
+        return {name: self._pool.status(name).state for name in self._offline.stock.specs}
+
+
+def _policy(settings: Settings) -> ConnectionPolicy:
+    return ConnectionPolicy(
+        client_info={"name": "toolcrib", "version": VERSION},
+        startup_seconds=settings.startup_timeout_seconds,
+        probe_seconds=settings.probe_timeout_seconds,
+        call_seconds=settings.call_timeout_seconds,
+        idle_seconds=settings.idle_stop_seconds,
+        max_concurrent=settings.max_calls_per_server,
+        max_starts_per_minute=settings.max_starts_per_minute,
+        limits=ListLimits(settings.max_tools_per_server, settings.max_definition_bytes, settings.max_nesting),
+    )
+
+
+def _transport_limits(settings: Settings) -> TransportLimits:
+    return TransportLimits(
+        connect_seconds=settings.connect_timeout_seconds,
+        max_line_bytes=settings.max_stdio_result_bytes,
+        max_body_bytes=settings.max_http_body_bytes,
+    )
+
+
+def _report(settings: Settings) -> None:
+    for problem in settings.problems:
+        log.warning("%s", problem)
+    for warning in settings.warnings:
+        log.warning("%s", warning)

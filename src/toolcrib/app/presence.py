@@ -1,0 +1,67 @@
+"""A row in the catalogue for as long as this gateway runs, so that others know of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from toolcrib.catalog.store import CatalogStore, GatewayRow, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+BEAT_SECONDS = 10.0
+LOST_SECONDS = 60.0
+
+
+class Presence:
+    """Signs in, keeps the row fresh, signs out; rows that a killed gateway left behind are cleared away."""
+
+    def __init__(self, store: CatalogStore, owner: str, face: str, statuses: Callable[[], Mapping[str, str]]) -> None:
+        self._store = store
+        self._owner = owner
+        self._face = face
+        self._statuses = statuses
+        self._beating: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        now = time.time()
+        with suppress(StoreUnavailable):
+            for row in self._store.gateways():
+                if _is_lost(row, now):
+                    self._store.gateway_gone(row.owner)
+            self._store.gateway_started(GatewayRow(self._owner, os.getpid(), self._face, now, now))
+        self._beating = asyncio.create_task(self._beat())
+
+    async def close(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._beating
+        with suppress(StoreUnavailable):
+            self._store.gateway_gone(self._owner)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            try:
+                await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), self._statuses())
+            except StoreUnavailable as trouble:
+                log.debug("the status row could not be written: %s", trouble.message)
+
+
+def _is_lost(row: GatewayRow, now: float) -> bool:
+    """Whether the process of a row is gone; without a way to ask, an old row counts as gone."""
+    if sys.platform == "win32":
+        return now - row.seen_at > LOST_SECONDS
+    try:
+        os.kill(row.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -1,0 +1,22 @@
+"""Arguments are checked against the tool's own schema before anything is sent."""
+
+from __future__ import annotations
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.errors import InvalidArguments
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.schema.validate import ArgumentChecker
+
+
+class CheckArguments:
+    """Refuses arguments that do not fit, saying which field and why."""
+
+    def __init__(self, checker: ArgumentChecker) -> None:
+        self._checker = checker
+
+    async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        if call.target is not None:
+            verdict = self._checker.check(call.target.tool.input_schema, call.arguments)
+            if verdict.problems:
+                raise InvalidArguments(verdict.problems, hint="get_tool_details shows the parameters.")
+        return await call_next(call)

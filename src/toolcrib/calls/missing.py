@@ -1,0 +1,34 @@
+"""What to say when a name leads nowhere."""
+
+from __future__ import annotations
+
+from toolcrib.errors import ServerNotFound, ToolcribError, ToolNotFound
+from toolcrib.search.suggest import nearest
+from toolcrib.stock import Stock
+
+MOST_NAMES = 20
+
+
+def missing(stock: Stock, server: str, tool: str) -> ToolcribError:
+    """The error for a server or tool that is not there, with the names that may have been meant."""
+    if not stock.knows(server):
+        return ServerNotFound(
+            f"no server is called {server!r}",
+            hint="list_mcp_servers shows all servers; search_tools finds a tool on any of them.",
+            nearest=nearest(server, stock.specs),
+        )
+    visible = [name for name, stocked in stock.shelf(server).items() if stocked.enabled]
+    return ToolNotFound(
+        f"{server!r} has no tool {tool!r}" + _unread(stock, server),
+        hint="Use one of the names given, or search_tools.",
+        nearest=nearest(tool, visible),
+        available=sorted(visible)[:MOST_NAMES],
+        more=max(0, len(visible) - MOST_NAMES),
+    )
+
+
+def _unread(stock: Stock, server: str) -> str:
+    record = stock.record(server)
+    if stock.was_read(server) or record is None or not record.error:
+        return ""
+    return f"; its tools could not be read: {record.error}"

@@ -1,0 +1,34 @@
+"""A call is repeated only where that can't do harm."""
+
+from __future__ import annotations
+
+import logging
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.errors import ServerConnectionError
+from toolcrib.model.call import ToolCall, ToolResult
+
+log = logging.getLogger(__name__)
+
+OUTCOME_UNKNOWN = (
+    "Outcome unknown: the tool may have run before the connection was lost. Check before running it again."
+)
+
+
+class Retry:
+    """Once more when the call was never sent, or the tool says that running it twice changes nothing."""
+
+    async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        try:
+            return await call_next(call)
+        except ServerConnectionError as error:
+            if error.sent and not _is_repeatable(call):
+                error.hint = error.hint or OUTCOME_UNKNOWN
+                raise
+            log.info("%s:%s: trying once more after: %s", call.server, call.tool, error.message)
+        return await call_next(call)
+
+
+def _is_repeatable(call: ToolCall) -> bool:
+    hints = call.target.tool.annotations if call.target is not None else {}
+    return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True

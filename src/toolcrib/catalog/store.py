@@ -1,0 +1,103 @@
+"""What the catalogue remembers of servers, tools and running gateways, and what any store of it must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from toolcrib.errors import ToolcribError
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.tool import Tool
+
+
+class StoreUnavailable(ToolcribError):
+    """What should be kept cannot be read or written now; work goes on without it."""
+
+    code = "STORE_UNAVAILABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRecord:
+    """One server as last seen; times are unix seconds, and `read_at` is None where this launch was never read."""
+
+    name: str
+    launch_fingerprint: str
+    identity: Identity | None
+    read_at: float | None
+    ttl_seconds: float | None
+    error: str = ""
+    error_at: float | None = None
+    stale: bool = False
+    tool_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRow:
+    """A gateway that shares this catalogue; `statuses` is its own view, server name to status."""
+
+    owner: str
+    pid: int
+    face: str
+    started_at: float
+    seen_at: float
+    statuses: Mapping[str, str] = field(default_factory=dict)
+
+
+class CatalogStore(Protocol):
+    """The catalogue on some medium, shared by several gateways and usable from several threads.
+
+    Every method may raise `StoreUnavailable`; a write that raised it changed nothing.
+    """
+
+    def servers(self) -> dict[str, ServerRecord]:
+        """Every known server by name, in the order of names."""
+
+    def tools(self, server: str) -> list[Tool]:
+        """The tools of one server in the server's own order; empty where the server is unknown."""
+
+    def all_tools(self) -> list[Tool]:
+        """The tools of all servers, by server name, then in the server's own order."""
+
+    def save_reading(self, server: str, launch_fingerprint: str, reading: ServerReading, read_at: float) -> bool:
+        """Replace what is known of a server, all or nothing; True when its set of definitions changed.
+
+        Clears its error and its staleness. Entries without a name and repeated names are left out, the first one stays.
+        """
+
+    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float) -> None:
+        """Remember why a server could not be read; its tools stay.
+
+        Where the launch is another than before, `read_at`, `ttl_seconds` and `identity` become None: they told of the
+        former launch.
+        """
+
+    def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:
+        """Mark servers as gone from the configuration (or, with `stale=False`, as back); unknown names are ignored."""
+
+    def forget(self, server: str) -> None:
+        """Remove a server and its tools."""
+
+    def change_token(self) -> int:
+        """A number that differs after any gateway changed a server or a tool; cheap enough to ask often."""
+
+    def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
+        """Take or renew the right to refresh a server; False while another owner's lease runs."""
+
+    def release_lease(self, server: str, owner: str) -> None:
+        """Give a lease back; another owner's lease is left alone."""
+
+    def gateway_started(self, row: GatewayRow) -> None:
+        """Enter a gateway, replacing an entry of the same owner."""
+
+    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+        """Note that a gateway is alive and how it sees its servers; an unknown owner is ignored."""
+
+    def gateway_gone(self, owner: str) -> None:
+        """Remove a gateway and its leases."""
+
+    def gateways(self) -> list[GatewayRow]:
+        """The gateways entered, oldest first; a killed one stays until someone calls `gateway_gone` for it."""
+
+    def close(self) -> None:
+        """Let go of the medium; closing twice is harmless."""

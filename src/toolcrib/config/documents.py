@@ -1,0 +1,104 @@
+"""Read one file, YAML, JSON or TOML, into plain data; a hostile file costs an error, never a hang."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from toolcrib.config.json_text import parse_json
+from toolcrib.config.malformed import MAX_DEPTH, Malformed, check_depth
+from toolcrib.config.yaml_text import parse_yaml
+from toolcrib.errors import ConfigurationError, Problem
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# tomllib takes quadratic time over long dotted keys; nothing this deep would be accepted anyway.
+_DEEP_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
+_TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def read_document(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Any:
+    """The plain data of a file, by its extension; without a known one it is taken as JSON."""
+    return parse_document(read_bytes(path, max_bytes), path)
+
+
+def is_there(path: Path) -> bool:
+    """Whether something of that name can be seen; a folder that may not be entered hides what is in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of a regular file; pipes, devices and folders are refused without waiting for them."""
+    try:
+        # Asked before opening: merely opening some devices has effects.
+        _require_regular(path, path.stat())
+        with open(os.open(path, _OPEN_FLAGS), "rb") as stream:
+            _require_regular(path, os.fstat(stream.fileno()))
+            content = stream.read(max_bytes + 1)
+    except OSError as error:
+        _refuse(path, f"cannot be read: {error.strerror or type(error).__name__}")
+    except ValueError:
+        _refuse(path, "is not a possible file name")
+    if len(content) > max_bytes:
+        _refuse(path, f"is larger than {max_bytes // 1024} KiB, the most that is read")
+    return content
+
+
+def parse_document(content: bytes, path: Path) -> Any:
+    """Plain data from the bytes of a file; `path` gives the format and names the file in errors."""
+    parse = _PARSERS.get(path.suffix.lower(), parse_json)
+    try:
+        data = parse(decode(content))
+        check_depth(data)
+    except Malformed as error:
+        raise ConfigurationError([Problem(error.place, error.message, str(path))]) from None
+    except RecursionError:
+        _refuse(path, f"is nested deeper than {MAX_DEPTH} levels")
+    return data
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        _refuse(path, f"is {kind}; expected a configuration file")
+
+
+def decode(content: bytes) -> str:
+    """UTF-8 text, with or without a byte order mark."""
+    if content.startswith(_UTF16_MARKS) or b"\x00" in content[:4]:
+        raise Malformed("is UTF-16 or UTF-32 text; expected UTF-8, save it as that")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Malformed("is not UTF-8 text", line) from None
+
+
+def _parse_toml(text: str) -> Any:
+    if _DEEP_DOTTED_KEY.search(text):
+        raise Malformed(f"is nested deeper than {MAX_DEPTH} levels")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        place = _TOML_PLACE.search(message)
+        line, column = (int(place[1]), int(place[2])) if place and place[1] else (None, None)
+        raise Malformed(f"is not valid TOML: {_TOML_PLACE.sub('', message)}", line, column) from None
+    except ValueError:
+        raise Malformed("is not valid TOML: a number or date is out of range") from None
+
+
+def _refuse(path: Path, message: str) -> NoReturn:
+    raise ConfigurationError([Problem("", message, str(path))]) from None
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {".yaml": parse_yaml, ".yml": parse_yaml, ".toml": _parse_toml}

@@ -1,0 +1,104 @@
+"""Which configuration file is used: the first found, and from the working directory only a trusted one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.paths import Paths
+from toolcrib.config.sections import has_discovery_section
+from toolcrib.config.trust import TrustedFiles
+from toolcrib.errors import ConfigurationError, Problem
+
+EXTENSIONS = (".yaml", ".yml", ".json", ".toml")
+_NOT_READ_YET = (".ts", ".js")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A configuration file and its content; `is_project` when it lay in the working directory."""
+
+    path: Path
+    content: bytes
+    is_project: bool = False
+
+
+@dataclass(slots=True)
+class Search:
+    """The outcome of looking: the file if any, what to tell the user, and every place that was looked at."""
+
+    found: FoundFile | None = None
+    notices: list[str] = field(default_factory=list)
+    looked_for: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    stem: Path
+    is_project: bool = False
+    needs_section: bool = False
+
+
+def find_config(
+    explicit: Path | None, *, env: Mapping[str, str], cwd: Path, home: Path, paths: Paths, trusted: TrustedFiles
+) -> Search:
+    """The first configuration file in the search order; a named one must exist."""
+    search = Search()
+    named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
+    if named is not None:
+        search.found = _read_named(cwd / named.expanduser())
+        search.looked_for.append(search.found.path)
+        return search
+    for place in _places(cwd, home, paths):
+        search.found = _look(place, trusted, search)
+        if search.found:
+            return search
+    return search
+
+
+def _places(cwd: Path, home: Path, paths: Paths) -> Iterator[_Place]:
+    folder = ".anygpt/mcp-discovery.config"
+    yield _Place(cwd / folder, is_project=cwd != home)
+    yield _Place(cwd / "toolcrib", is_project=cwd != paths.config_dir)
+    yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
+    yield _Place(home / folder)
+    yield _Place(paths.config_dir / "toolcrib")
+
+
+def _read_named(path: Path) -> FoundFile:
+    if path.suffix in _NOT_READ_YET:
+        expected = ", ".join(EXTENSIONS)
+        raise ConfigurationError(
+            [Problem("", f"expected a file of one of {expected}; {path.suffix} is not read yet", str(path))]
+        )
+    return FoundFile(path, read_bytes(path))
+
+
+def _look(place: _Place, trusted: TrustedFiles, search: Search) -> FoundFile | None:
+    for extension in (*EXTENSIONS, *_NOT_READ_YET):
+        path = place.stem.with_name(place.stem.name + extension)
+        search.looked_for.append(path)
+        if not is_there(path):
+            continue
+        if extension in _NOT_READ_YET:
+            search.notices.append(f"{path} is not read yet: write it as {', '.join(EXTENSIONS)}")
+            continue
+        found = _read_trusted(path, trusted, search) if place.is_project else FoundFile(path, read_bytes(path))
+        # `anygpt.config` configures a whole program; without our section it says nothing to us.
+        if found and (not place.needs_section or has_discovery_section(parse_document(found.content, path))):
+            return found
+    return None
+
+
+def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFile | None:
+    """A file of the working directory, if a person agreed to it as it is; nothing in it can stop us from starting."""
+    try:
+        content = read_bytes(path)
+        if trusted.is_trusted(path, content):
+            return FoundFile(path, content, is_project=True)
+    except ConfigurationError:
+        pass
+    search.notices.append(f"{path} is not used: it came with this folder. Look at it, then run `toolcrib trust {path}`")
+    return None

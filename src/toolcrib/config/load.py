@@ -1,0 +1,144 @@
+"""Files and environment become one `Settings`: the library's door to configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolcrib.config.documents import parse_document
+from toolcrib.config.endpoints import apply_endpoints
+from toolcrib.config.find import FoundFile, Search, find_config
+from toolcrib.config.findings import Findings
+from toolcrib.config.gateway_entry import OwnAddress
+from toolcrib.config.paths import Paths
+from toolcrib.config.scalars import check_groups, read_scalars, warn_of_unknown_settings
+from toolcrib.config.sections import OTHER_KEYS, discovery_section, server_sections
+from toolcrib.config.servers import capped, merge_servers, read_servers, unique_servers, without_gateway
+from toolcrib.config.settings import Settings, Source
+from toolcrib.config.sources import Imported, Machine, auto_sources, import_sources, read_source_list
+from toolcrib.config.tool_rules import read_tool_rules
+from toolcrib.config.trust import TrustedFiles
+from toolcrib.config.values import kind_of
+from toolcrib.errors import ConfigurationError
+from toolcrib.model.server import Origin, ServerSpec
+
+
+def load_settings(
+    path: Path | None = None,
+    *,
+    env: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
+    home: Path | None = None,
+) -> Settings:
+    """Read the configuration; ConfigurationError lists everything that makes it unusable.
+
+    Entries that are merely skipped are in `Settings.problems`, notices in `Settings.warnings`.
+    """
+    return _Loading(env, cwd or Path.cwd(), home or _home(env)).settings(path)
+
+
+class _Loading:
+    """One reading: what it is given, and what it finds wrong on the way."""
+
+    def __init__(self, env: Mapping[str, str], cwd: Path, home: Path) -> None:
+        self._env = env
+        self._cwd = cwd
+        self._machine = Machine(home, env)
+        self._paths = Paths.of(env)
+        self._trusted = TrustedFiles(self._paths.trusted_files)
+        self._findings = Findings()
+
+    def settings(self, explicit: Path | None) -> Settings:
+        search = find_config(
+            explicit, env=self._env, cwd=self._cwd, home=self._machine.home, paths=self._paths, trusted=self._trusted
+        )
+        self._findings.warn(*search.notices)
+        document = self._document(search.found)
+        values = self._section_values(document, search.found)
+        configured = self._configured_servers(document, search.found)
+        imported = self._imported(values["sources"], search.found)
+        settings = Settings(
+            **values,
+            file=search.found.path if search.found else None,
+            source_states=tuple(imported.states),
+            watched_files=_unique_paths(search, imported),
+        )
+        return self._completed(settings, configured, imported.specs)
+
+    def _document(self, found: FoundFile | None) -> Mapping[str, Any]:
+        if found is None:
+            return {}
+        document = parse_document(found.content, found.path)
+        if isinstance(document, Mapping):
+            return document
+        self._findings.refuse("", f"expected a map of settings, found {kind_of(document)}", str(found.path))
+        return {}
+
+    def _section_values(self, document: Mapping[str, Any], found: FoundFile | None) -> dict[str, Any]:
+        """Every setting given by the section and the environment, by attribute name."""
+        source = str(found.path) if found else ""
+        where, section = discovery_section(document)
+        if not isinstance(section, Mapping):
+            if section is not None:
+                self._findings.refuse(where, f"expected a map of settings, found {kind_of(section)}", source)
+            section = {}
+        check_groups(section, where, source, self._findings)
+        warn_of_unknown_settings(section, where, source, OTHER_KEYS, self._findings)
+        prefix = f"{where}." if where else ""
+        listed = read_source_list(section.get("sources"), f"{prefix}sources", source, self._findings)
+        return {
+            **read_scalars(section, where, source, self._env, self._findings),
+            "tool_rules": read_tool_rules(section.get("toolRules"), f"{prefix}toolRules", source, self._findings),
+            "sources": listed if found else auto_sources(),
+        }
+
+    def _configured_servers(self, document: Mapping[str, Any], found: FoundFile | None) -> list[ServerSpec]:
+        origin = Origin(file=str(found.path) if found else "")
+        specs = [
+            spec
+            for where, section in server_sections(document)
+            for spec in read_servers(section, where, origin, self._findings)
+        ]
+        return unique_servers(specs, self._findings)
+
+    def _imported(self, sources: tuple[Source, ...], found: FoundFile | None) -> Imported:
+        folder = found.path.parent if found else self._cwd
+        is_project = found is not None and found.is_project
+
+        def may_read(path: Path, content: bytes) -> bool:
+            # Trusting a project's file must not mean trusting whatever lies beside it tomorrow.
+            return not is_project or self._trusted.is_trusted(path, content)
+
+        return import_sources(sources, self._machine, folder, may_read, self._findings)
+
+    def _completed(self, settings: Settings, configured: list[ServerSpec], imported: list[ServerSpec]) -> Settings:
+        own = OwnAddress(settings.http_port, settings.http_path)
+        usable = without_gateway(configured, own, self._findings)
+        others = without_gateway(imported, own, self._findings)
+        merged = merge_servers(usable, others, self._findings)
+        servers = without_gateway(apply_endpoints(merged, self._env, self._findings), own, self._findings)
+        kept = capped(servers, settings.max_servers, self._findings)
+        if self._findings.fatal:
+            raise ConfigurationError([*self._findings.fatal, *self._findings.problems])
+        return _with_findings(settings, kept, self._findings)
+
+
+def _with_findings(settings: Settings, servers: list[ServerSpec], findings: Findings) -> Settings:
+    return replace(
+        settings,
+        servers=tuple(servers),
+        problems=tuple(findings.problems),
+        warnings=tuple(dict.fromkeys(findings.warnings)),
+    )
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    named = env.get("HOME") or env.get("USERPROFILE")
+    return Path(named) if named else Path.home()
+
+
+def _unique_paths(search: Search, imported: Imported) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys([*search.looked_for, *imported.files]))

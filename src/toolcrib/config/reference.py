@@ -1,0 +1,63 @@
+"""The reference tables of docs/configuration.md; `python -m toolcrib.config.reference` prints them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from toolcrib.config.entries import ENTRY_KEYS
+from toolcrib.config.settings import SCALARS, Scalar
+from toolcrib.config.sources import SOURCE_TYPES
+from toolcrib.config.tool_rules import RULE_KEYS
+
+
+def settings_table() -> str:
+    """Every single setting: key, default, environment variable, description."""
+    rows = [
+        f"| `{scalar.key}` | {_default(scalar)} | `{scalar.variable}` | {_described(scalar)} |" for scalar in SCALARS
+    ]
+    return "\n".join(["| key | default | environment | what it does |", "|---|---|---|---|", *rows])
+
+
+def entry_table() -> str:
+    """Every key of a server entry."""
+    return _key_table(ENTRY_KEYS)
+
+
+def rule_table() -> str:
+    """Every key of a tool rule."""
+    return _key_table(RULE_KEYS)
+
+
+def source_types() -> str:
+    """The types of source, in one line."""
+    return ", ".join(f"`{name}`" for name in SOURCE_TYPES)
+
+
+def _key_table(keys: Mapping[str, str]) -> str:
+    rows = [f"| `{key}` | {description} |" for key, description in keys.items()]
+    return "\n".join(["| key | what it says |", "|---|---|", *rows])
+
+
+def _default(scalar: Scalar) -> str:
+    if scalar.default is None:
+        return "null"
+    if isinstance(scalar.default, bool):
+        return str(scalar.default).lower()
+    if isinstance(scalar.default, tuple):
+        return "none"
+    number = f"{scalar.default:.10g}" if isinstance(scalar.default, float) else str(scalar.default)
+    return f"{number} {scalar.unit}".strip()
+
+
+def _described(scalar: Scalar) -> str:
+    also = f" Also read from `{scalar.seed_variable}`." if scalar.seed_variable else ""
+    return scalar.description + also
+
+
+def main() -> None:
+    sys.stdout.write(f"{settings_table()}\n\n{entry_table()}\n\n{rule_table()}\n\n{source_types()}\n")
+
+
+if __name__ == "__main__":
+    main()

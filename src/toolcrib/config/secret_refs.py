@@ -1,0 +1,184 @@
+"""Resolve `${NAME}` at the moment of launch. Values never appear in an error, a repr or a file of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from toolcrib.config.documents import decode, read_bytes
+from toolcrib.config.endpoints import variable_stem
+from toolcrib.config.entries import is_web_address
+from toolcrib.config.env_file import parse_env_file
+from toolcrib.config.malformed import Malformed
+from toolcrib.errors import ConfigurationError, NeedsConfiguration
+from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch
+
+# `$$` comes first and is kept: it is part of passwords, and it shields the brace after it.
+_REFERENCE = re.compile(
+    r"""\$\$
+      | \$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>(?:[^}$]|\$(?!\{))*))?\}
+      | \$\{(?P<foreign>\{[^{}]*\}|[A-Za-z_][\w.]*:[^}]*|[A-Za-z_]\w*\.[\w.]*)\}""",
+    re.VERBOSE,
+)
+_MAX_ENV_FILE_BYTES = 1024 * 1024
+
+HARMLESS_VARIABLES = frozenset(
+    """PATH HOME USER LOGNAME SHELL TERM LANG LANGUAGE TMPDIR TEMP TMP TZ
+    HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS
+    XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
+    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432
+    COMMONPROGRAMFILES USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH COMPUTERNAME PUBLIC OS
+    NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE""".split()
+)
+
+
+class UnresolvedReference(Exception):
+    """Names that have no value; never the text around them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"needs {', '.join(names)}")
+        self.names = names
+
+
+class _ResolvedStdio(StdioLaunch):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"StdioLaunch(<resolved, {len(self.args)} args, env {sorted(self.env)}>)"
+
+
+class _ResolvedRemote(RemoteLaunch):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"RemoteLaunch(<resolved, headers {sorted(self.headers)}>)"
+
+
+def resolve(text: str, env: Mapping[str, str]) -> str:
+    """The text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced, once; the replacement is not looked into."""
+    missing: list[str] = []
+    resolved = _resolve_into(text, env, missing)
+    if missing:
+        raise UnresolvedReference(tuple(dict.fromkeys(missing)))
+    return resolved
+
+
+def resolve_launch(launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
+    """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
+    missing: list[str] = []
+
+    def value(text: str) -> str:
+        return _resolve_into(text, env, missing)
+
+    resolved = (
+        _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
+    )
+    if missing:
+        names = tuple(dict.fromkeys(missing))
+        hint = "Set it in the environment the gateway runs in, or write a value into the entry."
+        raise NeedsConfiguration(
+            f"server '{server}' needs {', '.join(names)}", server=server, hint=hint, needs=list(names)
+        )
+    if isinstance(resolved, RemoteLaunch):
+        _check_remote(resolved, server)
+    return resolved
+
+
+def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
+    """What a child process may see: a few harmless variables, then passEnv, the envFile, and the entry's env over all."""
+    harmless = {name: value for name, value in env.items() if _is_harmless(name)}
+    passed = {name: env[name] for name in launch.pass_env if name in env}
+    return {**harmless, **passed, **_env_file(launch, server), **launch.env}
+
+
+def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
+    """The token the environment holds for a remote server; None where the entry has its own Authorization header."""
+    if not isinstance(spec.launch, RemoteLaunch) or any(
+        name.lower() == "authorization" for name in spec.launch.headers
+    ):
+        return None
+    return next((token for name in bearer_variables(spec) if (token := env.get(name, "").strip())), None)
+
+
+def bearer_variables(spec: ServerSpec) -> tuple[str, ...]:
+    """The variables looked at for a server's token, the most specific first."""
+    stems = list(dict.fromkeys(_stems(spec)))
+    names = [f"{stem}_MCP_TOKEN" for stem in stems]
+    if "GITHUB" in stems:
+        names += ["GITHUB_PAT", "GITHUB_TOKEN"]
+    return (*names, "MCP_AUTH_TOKEN")
+
+
+def _stems(spec: ServerSpec) -> Iterator[str]:
+    for name in (spec.title, spec.name):
+        segments = [segment for segment in name.split("/") if segment.strip()]
+        for segment in segments[:1] + segments[-1:]:
+            yield variable_stem(segment)
+
+
+def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name, default = match["name"], match["default"]
+        if name is None:
+            if match["foreign"] is not None:
+                missing.append(match["foreign"].strip("{} "))
+            return match[0]
+        found = env.get(name)
+        if default is not None:
+            return found or default
+        if found is None:
+            missing.append(name)
+        return found or ""
+
+    return _REFERENCE.sub(value, text)
+
+
+def _resolved_stdio(launch: StdioLaunch, value: Callable[[str], str], env: Mapping[str, str]) -> StdioLaunch:
+    return _ResolvedStdio(
+        command=_with_home(value(launch.command), env),
+        args=tuple(map(value, launch.args)),
+        env={name: value(text) for name, text in launch.env.items()},
+        env_file=_with_home(value(launch.env_file), env) if launch.env_file else None,
+        pass_env=launch.pass_env,
+        cwd=_with_home(value(launch.cwd), env) if launch.cwd else None,
+    )
+
+
+def _resolved_remote(launch: RemoteLaunch, value: Callable[[str], str]) -> RemoteLaunch:
+    headers = {name: value(text) for name, text in launch.headers.items()}
+    return _ResolvedRemote(value(launch.url), headers, launch.transport)
+
+
+def _check_remote(launch: RemoteLaunch, server: str) -> None:
+    if not is_web_address(launch.url):
+        raise NeedsConfiguration(f"server '{server}': its url is not an http or https address", server=server)
+    for name, text in launch.headers.items():
+        if any(character in text for character in "\r\n\x00"):
+            raise NeedsConfiguration(
+                f"server '{server}': the value for header {name} holds a line break", server=server
+            )
+
+
+def _with_home(text: str, env: Mapping[str, str]) -> str:
+    if text != "~" and not text.startswith(("~/", "~\\")):
+        return text
+    home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
+    return home + text[1:]
+
+
+def _is_harmless(name: str) -> bool:
+    folded = name.upper()
+    return folded in HARMLESS_VARIABLES or folded.startswith("LC_")
+
+
+def _env_file(launch: StdioLaunch, server: str) -> dict[str, str]:
+    if not launch.env_file:
+        return {}
+    try:
+        return parse_env_file(decode(read_bytes(Path(launch.env_file), _MAX_ENV_FILE_BYTES)))
+    except ConfigurationError as error:
+        reason = error.message
+    except Malformed as error:
+        reason = f"{launch.env_file}: {error.place}: {error.message}"
+    raise NeedsConfiguration(f"server '{server}' needs its envFile: {reason}", server=server) from None

@@ -1,0 +1,141 @@
+"""The only reader of servers: keeps the catalogue fresh in the background, a few servers at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.errors import ToolcribError
+from toolcrib.model.reading import ServerReading
+from toolcrib.stock import Stock
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 120.0
+LEASE_POLL_SECONDS = 0.25
+COALESCE_SECONDS = 1.0
+
+
+class Reader(Protocol):
+    """Whoever can read a server's tools now."""
+
+    async def read(self, server: str) -> ServerReading: ...
+
+
+class Discovery:
+    """Reads servers that are due; several gateways share the work through leases in the catalogue."""
+
+    def __init__(
+        self,
+        stock: Stock,
+        store: CatalogStore,
+        reader: Reader,
+        *,
+        owner: str,
+        max_parallel: int,
+        now: Callable[[], float],
+        always_reread: bool = False,
+    ) -> None:
+        self._stock = stock
+        self._store = store
+        self._reader = reader
+        self._owner = owner
+        self._now = now
+        self._always_reread = always_reread
+        self._slots = asyncio.Semaphore(max_parallel)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._read_here: set[str] = set()
+        self._closed = False
+
+    @property
+    def pending(self) -> int:
+        """How many servers are being read, or wait for their turn, that nobody has read before."""
+        return sum(not self._stock.was_read(server) for server in self._tasks)
+
+    def refresh_due(self) -> None:
+        """Start reading every server that needs it; returns at once."""
+        for server in self._stock.due():
+            self.refresh(server)
+
+    def refresh(self, server: str) -> asyncio.Task[None] | None:
+        """Read one server soon; asking again while it is being read adds one more reading, not many."""
+        if self._closed or server not in self._stock.specs:
+            return None
+        running = self._tasks.get(server)
+        if running is not None:
+            self._again.add(server)
+            return running
+        task = asyncio.create_task(self._refresh(server), name=f"read {server}")
+        self._tasks[server] = task
+        task.add_done_callback(lambda _: self._finished(server))
+        return task
+
+    async def need(self, server: str) -> None:
+        """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
+        first_need = self._always_reread and server not in self._read_here
+        if server not in self._stock.specs or (self._stock.was_read(server) and not first_need):
+            return
+        task = self._tasks.get(server) or self.refresh(server)
+        if task is not None:
+            await asyncio.wait({task})
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until at least one of the running readings is done, but no longer than `seconds`."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks.values()), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    async def close(self) -> None:
+        self._closed = True
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _finished(self, server: str) -> None:
+        self._tasks.pop(server, None)
+        if server in self._again and not self._closed:
+            self._again.discard(server)
+            asyncio.get_running_loop().call_later(COALESCE_SECONDS, self.refresh, server)
+
+    async def _refresh(self, server: str) -> None:
+        async with self._slots:
+            try:
+                if await self._lease(server):
+                    await self._read(server)
+            except StoreUnavailable as trouble:
+                log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
+            finally:
+                self._release(server)
+        self._read_here.add(server)
+        self._stock.follow_others()
+
+    async def _lease(self, server: str) -> bool:
+        """True when it is ours to read; False when another gateway has read it meanwhile."""
+        before = self._stock.record(server)
+        mark = before.read_at if before is not None else None
+        while not self._store.try_lease(server, self._owner, self._now(), LEASE_SECONDS):
+            await asyncio.sleep(LEASE_POLL_SECONDS)
+            record = self._store.servers().get(server)
+            if record is not None and record.read_at != mark:
+                return False
+        return True
+
+    def _release(self, server: str) -> None:
+        try:
+            self._store.release_lease(server, self._owner)
+        except StoreUnavailable:
+            log.debug("the lease on %s could not be given back; it runs out by itself", server)
+
+    async def _read(self, server: str) -> None:
+        try:
+            reading = await self._reader.read(server)
+        except ToolcribError as error:
+            await asyncio.to_thread(self._stock.save_failure, server, error.message)
+            return
+        for warning in reading.warnings:
+            log.warning("%s: %s", server, warning)
+        await asyncio.to_thread(self._stock.save, server, reading)

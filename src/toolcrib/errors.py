@@ -1,0 +1,165 @@
+"""Every error Toolcrib raises, named by what the reader can do next.
+
+ToolcribError                     .code (stable), .hint (what to do next), .details
+├── ConfigurationError            edit a file: .problems, each with file, path, found, expected
+├── ValidationError               a request that does not fit its contract
+├── ServerNotFound                .nearest
+├── ToolNotFound                  .nearest, .available
+├── InvalidArguments              fix the call: .problems, each with the field and why
+├── ToolDisabled                  a rule says no: .rule
+├── RateLimited                   wait: .retry_after_seconds
+├── Overloaded                    too many calls at once: try again
+├── ResultExpired                 run the tool again
+└── UpstreamError                 .server
+    ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
+    ├── NeedsConfiguration        a variable or file the entry names is missing
+    ├── AuthenticationFailed      401 or 403
+    ├── CallTimeout               no answer in time
+    └── ToolExecutionError        the server answered with an error
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a file or a call, precise enough to fix it."""
+
+    where: str
+    message: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.source}: {self.where}" if self.source and self.where else self.source or self.where
+        return f"{place}: {self.message}" if place else self.message
+
+
+class ToolcribError(Exception):
+    """The root: `code` is stable, the message is for people, `hint` says what to do next."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details: dict[str, Any] = {key: value for key, value in details.items() if value}
+
+
+class ConfigurationError(ToolcribError):
+    """Something in a configuration file must be edited."""
+
+    code = "CONFIGURATION_ERROR"
+
+    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
+        super().__init__("\n".join(map(str, problems)), hint=hint)
+        self.problems = tuple(problems)
+
+
+class ValidationError(ToolcribError):
+    """A request that does not fit its contract."""
+
+    code = "VALIDATION_ERROR"
+
+
+class ServerNotFound(ToolcribError):
+    """No server of that name is known."""
+
+    code = "SERVER_NOT_FOUND"
+
+
+class ToolNotFound(ToolcribError):
+    """The server is known, the tool is not."""
+
+    code = "TOOL_NOT_FOUND"
+
+
+class InvalidArguments(ToolcribError):
+    """The arguments do not fit the tool's input schema."""
+
+    code = "TOOL_VALIDATION_ERROR"
+
+    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
+        super().__init__("; ".join(map(str, problems)), hint=hint)
+        self.problems = tuple(problems)
+
+
+class ToolDisabled(ToolcribError):
+    """A rule keeps this tool behind the counter."""
+
+    code = "TOOL_DISABLED"
+
+
+class RateLimited(ToolcribError):
+    """Too many requests: wait `retry_after_seconds`."""
+
+    code = "RATE_LIMITED"
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint, retryAfterSeconds=retry_after_seconds)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class Overloaded(ToolcribError):
+    """Too many calls are running at once."""
+
+    code = "OVERLOADED"
+
+
+class ResultExpired(ToolcribError):
+    """A stored result is gone."""
+
+    code = "RESULT_EXPIRED"
+
+
+class UpstreamError(ToolcribError):
+    """A server behind the counter failed us; `server` says which."""
+
+    def __init__(self, message: str, *, server: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.server = server
+
+
+class ServerConnectionError(UpstreamError):
+    """The server could not be reached, or went away.
+
+    `sent` is true when the request had left us: whether the tool ran is then unknown.
+    """
+
+    code = "SERVER_CONNECTION_ERROR"
+
+    def __init__(self, message: str, *, server: str, sent: bool = False, hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, hint=hint, **details)
+        self.sent = sent
+
+
+class NeedsConfiguration(UpstreamError):
+    """The server's entry names a variable or a file that is missing."""
+
+    code = "SERVER_NEEDS_CONFIGURATION"
+
+
+class AuthenticationFailed(UpstreamError):
+    """The server refused our credentials."""
+
+    code = "AUTHENTICATION_FAILED"
+
+
+class CallTimeout(UpstreamError):
+    """The server did not answer in time; the request was cancelled there."""
+
+    code = "TOOL_EXECUTION_TIMEOUT"
+
+
+class ToolExecutionError(UpstreamError):
+    """The server answered the request with a protocol error."""
+
+    code = "TOOL_EXECUTION_ERROR"
+
+    def __init__(self, message: str, *, server: str, rpc_code: int = 0, hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, hint=hint, **details)
+        self.rpc_code = rpc_code

@@ -1,0 +1,251 @@
+"""The gateway: one short method for each of the five meta-tools, used by every face."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from toolcrib.answers import pack_hits, search_note
+from toolcrib.calls.chain import CallTool
+from toolcrib.calls.missing import missing
+from toolcrib.calls.result_shelf import ResultShelf
+from toolcrib.config.settings import Settings
+from toolcrib.discovery import Discovery
+from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.model.call import (
+    Caller,
+    CallEvent,
+    ExecutionError,
+    ExecutionResult,
+    Listener,
+    ToolCall,
+    ToolResult,
+)
+from toolcrib.model.status import ServerStatus
+from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.schema.details import describe
+from toolcrib.stock import Stock, StockedTool
+
+DEFAULT_HITS = 10
+MOST_HITS = 100
+# The very first start knows no tool at all: a short wait for the first reading beats an empty answer.
+FIRST_READING_SECONDS = 3.0
+
+
+class Statuses(Protocol):
+    """Whoever knows how each server stands."""
+
+    def status(self, server: str) -> ServerStatus: ...
+
+
+class Gateway:
+    """Find a tool, read it, run it; safe to use from many tasks at once."""
+
+    def __init__(
+        self,
+        *,
+        stock: Stock,
+        discovery: Discovery,
+        statuses: Statuses,
+        call_tool: CallTool,
+        shelf: ResultShelf,
+        settings: Callable[[], Settings],
+        reload: Callable[[], Awaitable[Settings]],
+    ) -> None:
+        self._stock = stock
+        self._discovery = discovery
+        self._statuses = statuses
+        self._call_tool = call_tool
+        self._shelf = shelf
+        self._settings = settings
+        self._reload = reload
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force."""
+        return self._settings()
+
+    async def reload(self) -> Settings:
+        """Read the configuration again; only what changed reconnects, and a bad edit changes nothing."""
+        return await self._reload()
+
+    async def list_servers(self) -> list[ServerSummary]:
+        """All servers, in the order of the configuration."""
+        self._stock.follow_others()
+        return [self._server_summary(name) for name in self._stock.specs]
+
+    async def search_tools(
+        self, query: str, *, server: str | None = None, limit: int | None = None, include_disabled: bool = False
+    ) -> SearchAnswer:
+        """The tools that fit `query` best. Without `limit`, as many as fit a small answer."""
+        self._check_query(query, limit)
+        self._stock.follow_others()
+        if server is not None:
+            await self._discovery.need(server)
+        elif self._discovery.pending and not self._stock.tool_count():
+            await self._discovery.settle(FIRST_READING_SECONDS)
+        found = self._stock.search(
+            query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
+        )
+        hits = [_hit(stocked, relevance) for stocked, relevance in found]
+        packed = tuple(hits) if limit is not None else pack_hits(hits)
+        return SearchAnswer(packed, search_note(found=bool(hits), pending=self._discovery.pending, server=server))
+
+    async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
+        """The tools of one server; an unknown server has none."""
+        await self._discovery.need(server)
+        self._stock.follow_others()
+        if not self._stock.knows(server):
+            return []
+        stocked = self._stock.shelf(server).values()
+        return [_tool_summary(tool) for tool in stocked if tool.enabled or include_disabled]
+
+    async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
+        """How to call a tool, or None where there is no such tool."""
+        stocked = await self._find(*split_id(server, tool))
+        if stocked is None:
+            return None
+        return describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags)
+
+    async def execute_tool(
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        caller: Caller | None = None,
+        listener: Listener | None = None,
+    ) -> ExecutionResult:
+        """Run a tool; whatever goes wrong on the way is in the result, with a code."""
+        server, tool = split_id(server, tool)
+        given = dict(arguments or {})
+        call = ToolCall(
+            server,
+            tool,
+            given,
+            msgspec.json.encode(given),
+            caller=caller or Caller(),
+            listener=listener,
+            log_level="info",
+        )
+        return await self.execute(call)
+
+    async def execute(self, call: ToolCall) -> ExecutionResult:
+        """Run a call that a face has prepared."""
+        try:
+            if not self._stock.was_read(call.server):
+                await self._discovery.need(call.server)
+            result = await self._call_tool(call)
+        except ToolcribError as error:
+            return ExecutionResult(error=ExecutionError.of(error, call.server, call.tool))
+        if result.is_error:
+            return ExecutionResult(result, _said_failed(result, call))
+        return ExecutionResult(result)
+
+    async def execute_stream(
+        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller | None = None
+    ) -> AsyncIterator[CallEvent | ExecutionResult]:
+        """Run a tool and yield progress and log messages as they come, then the outcome."""
+        events: asyncio.Queue[CallEvent | ExecutionResult] = asyncio.Queue()
+
+        async def run() -> None:
+            outcome = await self.execute_tool(server, tool, arguments, caller=caller, listener=events.put_nowait)
+            events.put_nowait(outcome)
+
+        running = asyncio.create_task(run())
+        try:
+            while not isinstance(event := await _next_event(events, running), ExecutionResult):
+                yield event
+            yield event
+        finally:
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+
+    def knows(self, server: str) -> bool:
+        """Whether a server of that name is behind the counter."""
+        return self._stock.knows(server)
+
+    def missing(self, server: str, tool: str) -> ToolcribError:
+        """Why a lookup found nothing, with the names that may have been meant."""
+        return missing(self._stock, *split_id(server, tool))
+
+    def keep_result(self, caller: Caller, data: bytes) -> str:
+        """Put a large result on the shelf; the handle is good for this caller only."""
+        return self._shelf.put(caller.key, data)
+
+    def _check_query(self, query: str, limit: int | None) -> None:
+        longest = self.settings.max_query_characters
+        if not query.strip():
+            raise ValidationError("query is empty: say in a few words what the tool should do")
+        if len(query) > longest:
+            raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
+        if limit is not None and limit < 1:
+            raise ValidationError(f"limit must be 1 or more, not {limit}")
+
+    async def _find(self, server: str, tool: str) -> StockedTool | None:
+        await self._discovery.need(server)
+        self._stock.follow_others()
+        return self._stock.find(server, tool)
+
+    def _server_summary(self, name: str) -> ServerSummary:
+        spec, shelf = self._stock.specs[name], self._stock.shelf(name)
+        return ServerSummary(
+            name=name,
+            description=spec.description or self._own_words(name),
+            tool_count=len(shelf),
+            enabled_count=sum(stocked.enabled for stocked in shelf.values()),
+            status=self._status(name),
+            title=spec.title,
+            transport=spec.launch.transport,
+        )
+
+    def _own_words(self, name: str) -> str:
+        identity = self._stock.identity(name)
+        described = str(identity.server_info.get("description") or "") if identity is not None else ""
+        return described or f"MCP server: {name}"
+
+    def _status(self, name: str) -> ServerStatus:
+        status, record = self._statuses.status(name), self._stock.record(name)
+        if status.state == "disconnected" and record is not None and record.error:
+            return ServerStatus("error", record.error)
+        return status
+
+
+def split_id(server: str, tool: str) -> tuple[str, str]:
+    """Accept `server:tool` in place of a tool name."""
+    before, colon, after = tool.partition(":")
+    if colon and after and (not server or before == server):
+        return before, after
+    return server, tool
+
+
+def _hit(stocked: StockedTool, relevance: float) -> SearchHit:
+    tool = stocked.tool
+    return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
+
+
+def _tool_summary(stocked: StockedTool) -> ToolSummary:
+    tool = stocked.tool
+    return ToolSummary(tool.server, tool.name, tool.summary, stocked.enabled, stocked.tags)
+
+
+def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:
+    message = result.text or "the tool reported a failure without words"
+    return ExecutionError("TOOL_EXECUTION_ERROR", message, call.server, call.tool)
+
+
+async def _next_event(
+    events: asyncio.Queue[CallEvent | ExecutionResult], running: asyncio.Task[None]
+) -> CallEvent | ExecutionResult:
+    """The next event; a failure of the run itself is raised instead of waited for."""
+    getting = asyncio.ensure_future(events.get())
+    await asyncio.wait({getting, running}, return_when=asyncio.FIRST_COMPLETED)
+    if not getting.done() and events.empty():
+        getting.cancel()
+        running.result()
+    return await getting

@@ -1,0 +1,166 @@
+"""One execution of a tool: the call, what is heard meanwhile, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from toolcrib.errors import ToolcribError
+from toolcrib.model.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asked: a client's name, the face it came through, and a key that separates one client from another."""
+
+    name: str = "library"
+    face: str = "library"
+    key: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A progress notice of a running call; `params` as the server sent them, less the token."""
+
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """A log message of a running call; `params` as the server sent them."""
+
+    params: Mapping[str, Any]
+
+
+CallEvent = Progress | LogMessage
+Listener = Callable[[CallEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The tool a call was admitted to, and its name on the server's own side."""
+
+    tool: Tool
+    upstream_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One execution to be made. `raw_arguments` is the caller's own JSON text, forwarded as it came."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+    raw_arguments: bytes
+    caller: Caller = field(default_factory=Caller)
+    listener: Listener | None = None
+    log_level: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    target: Target | None = None
+
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool answered, kept as the JSON object it came in; decoded only where someone looks."""
+
+    raw: bytes
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> ToolResult:
+        return cls(msgspec.json.encode(result))
+
+    @cached_property
+    def members(self) -> dict[str, msgspec.Raw]:
+        """The top-level members, each still undecoded."""
+        return _members(self.raw)
+
+    @property
+    def is_error(self) -> bool:
+        return bytes(self.members.get("isError", b"false")) == b"true"
+
+    @cached_property
+    def content(self) -> list[dict[str, Any]]:
+        """The content blocks; anything that is not a block is left out."""
+        blocks = _decoded(self.members.get("content", b"[]"))
+        return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+
+    @property
+    def structured_json(self) -> bytes | None:
+        """The text of `structuredContent`, or None where the server gave none."""
+        structured = self.members.get("structuredContent")
+        return None if structured is None else bytes(structured)
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined by newlines."""
+        return "\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+
+    @property
+    def only_text(self) -> str | None:
+        """The text of the single block, where the result is exactly one text block."""
+        if len(self.content) == 1 and self.content[0].get("type") == "text":
+            return str(self.content[0].get("text", ""))
+        return None
+
+    @cached_property
+    def value(self) -> Any:
+        """The payload: structured content, else the only text block (parsed where it is JSON), else the blocks."""
+        if self.structured_json is not None:
+            return _decoded(self.structured_json)
+        return self.content if self.only_text is None else _parsed_or_text(self.only_text)
+
+
+def _decoded(text: bytes | msgspec.Raw) -> Any:
+    """The value of JSON a server sent; lone surrogates, which strict decoders refuse, are let through."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(bytes(text))
+
+
+def _parsed_or_text(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionError:
+    """Why an execution failed, with a stable code and what to do next."""
+
+    code: str
+    message: str
+    server: str
+    tool: str
+    hint: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: ToolcribError, server: str, tool: str) -> ExecutionError:
+        return cls(error.code, error.message, server, tool, error.hint, error.details)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionResult:
+    """The outcome of an execution: a result, an error, or (when the tool itself said it failed) both."""
+
+    result: ToolResult | None = None
+    error: ExecutionError | None = None
+
+    @property
+    def success(self) -> bool:
+        return self.error is None
+
+    @property
+    def value(self) -> Any:
+        """The payload of a successful execution, else None."""
+        return self.result.value if self.result is not None and self.success else None

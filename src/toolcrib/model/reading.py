@@ -1,0 +1,30 @@
+"""What one reading of a server told us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Era = Literal["legacy", "modern"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How a server introduced itself when we connected."""
+
+    era: Era
+    protocol_version: str
+    server_info: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReading:
+    """A server's identity and full tool list; `ttl_seconds` is the server's own word on freshness, if it gave one."""
+
+    identity: Identity
+    tools: tuple[Mapping[str, Any], ...]
+    ttl_seconds: float | None = None
+    warnings: tuple[str, ...] = ()

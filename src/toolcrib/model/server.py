@@ -1,0 +1,82 @@
+"""A server behind the counter, and how to reach it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+BUILT_IN_SERVER = "toolcrib"
+
+Transport = Literal["stdio", "http", "sse"]
+
+
+@dataclass(frozen=True, slots=True)
+class StdioLaunch:
+    """A child process that speaks MCP on its standard streams. Values may hold `${NAME}`, resolved at launch."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    env_file: str | None = None
+    pass_env: tuple[str, ...] = ()
+    cwd: str | None = None
+
+    @property
+    def transport(self) -> Transport:
+        return "stdio"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteLaunch:
+    """A server reached over HTTP. Values may hold `${NAME}`, resolved at connect."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    transport: Transport = "http"
+
+
+Launch = StdioLaunch | RemoteLaunch
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an entry was found: the kind of source and the file."""
+
+    source: str = "toolcrib"
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTool:
+    """A tool named in a configuration file, known before its server was ever reached."""
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """One configured server; the only inner form of every configuration format."""
+
+    name: str
+    launch: Launch
+    title: str = ""
+    description: str = ""
+    enabled: bool = True
+    timeout_seconds: float | None = None
+    startup_timeout_seconds: float | None = None
+    allow_tools: tuple[str, ...] | None = None
+    deny_tools: tuple[str, ...] = ()
+    prefix: str = ""
+    declared_tools: tuple[DeclaredTool, ...] = ()
+    origin: Origin = field(default_factory=Origin)
+
+    def launch_fingerprint(self) -> str:
+        """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved."""
+        text = json.dumps([self.launch.transport, asdict(self.launch)], sort_keys=True, default=list)
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""A tool of a server, as the server defined it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+SUMMARY_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool; `definition` is the server's own and is never rewritten."""
+
+    server: str
+    name: str
+    definition: Mapping[str, Any]
+
+    @classmethod
+    def from_mcp(cls, server: str, definition: Mapping[str, Any]) -> Tool:
+        """A tool from an entry of `tools/list`; the entry must carry a name."""
+        return cls(server, str(definition["name"]), definition)
+
+    @property
+    def id(self) -> str:
+        return f"{self.server}:{self.name}"
+
+    @property
+    def title(self) -> str:
+        annotations = self._mapping("annotations")
+        return _text(self.definition.get("title")) or _text(annotations.get("title"))
+
+    @property
+    def description(self) -> str:
+        return _text(self.definition.get("description"))
+
+    @cached_property
+    def summary(self) -> str:
+        """The first sentence of the description, bounded."""
+        return summarize(self.description or self.title)
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        return self._mapping("inputSchema")
+
+    @property
+    def output_schema(self) -> Mapping[str, Any]:
+        return self._mapping("outputSchema")
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        return self._mapping("annotations")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the whole definition, independent of key order."""
+        text = json.dumps(self.definition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _mapping(self, key: str) -> Mapping[str, Any]:
+        value = self.definition.get(key)
+        return value if isinstance(value, Mapping) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMatch:
+    """A search hit; `relevance` is in 0..1."""
+
+    tool: Tool
+    relevance: float
+
+
+def summarize(text: str, limit: int = SUMMARY_CHARACTERS) -> str:
+    """The first sentence or line, cut at a word when longer than `limit` characters."""
+    first = _SENTENCE_END.split(text.strip(), maxsplit=1)[0].strip()
+    if len(first) <= limit:
+        return first
+    return first[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

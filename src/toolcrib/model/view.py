@@ -1,0 +1,85 @@
+"""What a caller is shown of servers and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcrib.model.status import ServerStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSummary:
+    """One server behind the counter; `title` and `transport` are for people, never for the wire's short list."""
+
+    name: str
+    description: str
+    tool_count: int
+    enabled_count: int
+    status: ServerStatus
+    title: str = ""
+    transport: str = "stdio"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSummary:
+    """A tool in a list."""
+
+    server: str
+    name: str
+    summary: str
+    enabled: bool
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A tool that was found; `relevance` is in 0..1."""
+
+    server: str
+    tool: str
+    summary: str
+    relevance: float
+    tags: tuple[str, ...] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The hits, and a note when nothing fits or servers are still being read."""
+
+    hits: tuple[SearchHit, ...]
+    note: str = ""
+
+    def __iter__(self) -> Iterator[SearchHit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a tool, in words."""
+
+    name: str
+    type: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDetails:
+    """Everything needed to call a tool; `definition` is the server's own, whole."""
+
+    server: str
+    tool: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    signature: str
+    enabled: bool
+    tags: tuple[str, ...]
+    examples: tuple[Mapping[str, Any], ...]
+    returns: str
+    definition: Mapping[str, Any]

@@ -1,0 +1,86 @@
+"""All rules together: which tools are on, and with which tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.rules.review import review
+from toolcrib.rules.rule import CompiledRule, Rule, compile_rules
+
+__all__ = ["Decision", "Precedence", "Rule", "RuleBook"]
+
+MAX_REMEMBERED = 131_072
+
+Precedence = Literal["deny", "first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the rules say about one tool; `rule` is the number, from 1, of the rule that decided, if one did."""
+
+    enabled: bool
+    tags: tuple[str, ...]
+    rule: int | None
+    reason: str
+
+
+class RuleBook:
+    """Decides from an ordered list of rules; raises ConfigurationError naming every pattern it cannot read."""
+
+    def __init__(self, rules: Iterable[Rule] = (), precedence: Precedence = "deny") -> None:
+        self._rules, problems = compile_rules(rules)
+        if precedence not in get_args(Precedence):
+            expected = ", ".join(get_args(Precedence))
+            problems.append(Problem("rulePrecedence", f"expected one of {expected}, found {precedence!r}"))
+        if problems:
+            raise ConfigurationError(problems)
+        self._precedence = precedence
+        self._is_whitelist = any(compiled.rule.enabled for compiled in self._rules)
+        self._remembered: dict[tuple[str, str], Decision] = {}
+
+    def decide(self, server: str, tool: str, own_tags: Sequence[str] = ()) -> Decision:
+        """Whether the tool is on, and its tags: its own first, then those of every matching rule."""
+        decision = self._remembered.get((server, tool))
+        if decision is None:
+            decision = self._work_out(server, tool)
+            self._remember(server, tool, decision)
+        if not own_tags:
+            return decision
+        tags = tuple(dict.fromkeys((*own_tags, *decision.tags)))
+        return Decision(decision.enabled, tags, decision.rule, decision.reason)
+
+    def check(self, tools: Iterable[tuple[str, str]]) -> list[str]:
+        """Warnings about rules that do not do what they seem to, given the (server, tool) pairs that are known."""
+        return review(self._rules, tools, self._enabled_by)
+
+    def _enabled_by(self, server: str, tool: str) -> int | None:
+        decision = self.decide(server, tool)
+        return decision.rule if decision.enabled else None
+
+    def _work_out(self, server: str, tool: str) -> Decision:
+        matching = [compiled for compiled in self._rules if compiled.matches(server, tool)]
+        tags = tuple(dict.fromkeys(tag for compiled in matching for tag in compiled.rule.tags))
+        deciding = self._deciding(matching)
+        if deciding is not None:
+            enabled = bool(deciding.rule.enabled)
+            return Decision(enabled, tags, deciding.number, f"{'enabled' if enabled else 'disabled'} by {deciding}")
+        if self._is_whitelist and server != BUILT_IN_SERVER:
+            return Decision(False, tags, None, "no rule enables it, and where a rule enables tools all others are off")
+        return Decision(True, tags, None, "no rule disables it")
+
+    def _deciding(self, matching: Sequence[CompiledRule]) -> CompiledRule | None:
+        candidates = [compiled for compiled in matching if compiled.rule.enabled is not None]
+        if self._precedence == "last":
+            candidates.reverse()
+        elif self._precedence == "deny":
+            candidates.sort(key=lambda compiled: bool(compiled.rule.enabled))
+        return candidates[0] if candidates else None
+
+    def _remember(self, server: str, tool: str, decision: Decision) -> None:
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.pop(next(iter(self._remembered)))
+        self._remembered[server, tool] = decision

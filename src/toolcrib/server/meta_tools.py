@@ -1,0 +1,161 @@
+"""From a tools/call of a client to the gateway, and back: the only thing both transports share of the five tools."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.gateway import Gateway, split_id
+from toolcrib.model.call import Caller, ExecutionError, Listener, ToolCall
+from toolcrib.search.suggest import nearest
+from toolcrib.server import render
+from toolcrib.server.definitions import META_TOOL_NAMES
+from toolcrib.server.results import Members, shape_result
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who called a meta-tool and how to reach them while it runs."""
+
+    caller: Caller
+    listener: Listener | None = None
+    log_level: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _NoArguments(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class _SearchArguments(msgspec.Struct, forbid_unknown_fields=True):
+    query: str
+    server: str | None = None
+    limit: int | None = None
+
+
+class _ListArguments(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    server: str
+    include_disabled: bool | None = None
+
+
+class _DetailsArguments(msgspec.Struct, forbid_unknown_fields=True):
+    server: str
+    tool: str
+
+
+class _ExecuteArguments(msgspec.Struct, forbid_unknown_fields=True):
+    server: str
+    tool: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class MetaTools:
+    """Answers the five tools; a failure inside them is an answer too, a broken request is an RpcError."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._handlers: dict[str, Callable[[bytes, Request], Awaitable[Members]]] = {
+            "list_mcp_servers": self._list_servers,
+            "search_tools": self._search,
+            "list_tools": self._list_tools,
+            "get_tool_details": self._details,
+            "execute_tool": self._execute,
+        }
+
+    async def call(self, name: str, arguments: bytes, request: Request) -> Members:
+        """The members of the tool result for one tools/call."""
+        handler = self._handlers.get(name)
+        if handler is None:
+            raise RpcError(METHOD_NOT_FOUND, _unknown_tool(name))
+        try:
+            return await handler(arguments, request)
+        except (ValidationError, msgspec.ValidationError, msgspec.DecodeError) as problem:
+            raise RpcError(INVALID_PARAMS, f"{name}: {problem}") from None
+        except ToolcribError as error:
+            raise RpcError(INTERNAL_ERROR, f"{name}: {error.message}") from error
+        except RpcError:
+            raise
+        except Exception as error:
+            log.exception("%s failed in an unforeseen way", name)
+            raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
+
+    async def _list_servers(self, arguments: bytes, _: Request) -> Members:
+        msgspec.json.decode(arguments, type=_NoArguments)
+        found = await self._gateway.list_servers()
+        return render.text_result(render.servers(found, enabled=self._gateway.settings.enabled))
+
+    async def _search(self, arguments: bytes, _: Request) -> Members:
+        asked = msgspec.json.decode(arguments, type=_SearchArguments, strict=False)
+        if asked.server is not None and not self._gateway.knows(asked.server):
+            return self._missing(asked.server, "")
+        answer = await self._gateway.search_tools(asked.query, server=asked.server, limit=asked.limit)
+        return render.text_result(render.search(answer))
+
+    async def _list_tools(self, arguments: bytes, _: Request) -> Members:
+        asked = msgspec.json.decode(arguments, type=_ListArguments, strict=False)
+        if not self._gateway.knows(asked.server):
+            return self._missing(asked.server, "")
+        found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
+        return render.text_result(render.tools(asked.server, found))
+
+    async def _details(self, arguments: bytes, _: Request) -> Members:
+        asked = msgspec.json.decode(arguments, type=_DetailsArguments)
+        found = await self._gateway.get_tool_details(asked.server, asked.tool)
+        if found is None:
+            return self._missing(asked.server, asked.tool)
+        return render.text_result(render.details(found))
+
+    async def _execute(self, arguments: bytes, request: Request) -> Members:
+        asked = msgspec.json.decode(arguments, type=_ExecuteArguments)
+        server, tool = split_id(asked.server, asked.tool)
+        raw, given = _tool_arguments(asked.arguments)
+        call = ToolCall(server, tool, given, raw, request.caller, request.listener, request.log_level, request.meta)
+        outcome = await self._gateway.execute(call)
+        if outcome.error is not None:
+            return render.text_result(render.failure(outcome.error), is_error=True)
+        if outcome.result is None:
+            raise RpcError(INTERNAL_ERROR, "the call ended without a result")
+        settings = self._gateway.settings
+        keep = partial(self._gateway.keep_result, request.caller)
+        try:
+            return shape_result(outcome.result, settings.results, settings.max_result_bytes, keep)
+        except StoreUnavailable as trouble:
+            log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
+            return shape_result(outcome.result, "passthrough", settings.max_result_bytes, keep)
+
+    def _missing(self, server: str, tool: str) -> Members:
+        error = ExecutionError.of(self._gateway.missing(server, tool), server, tool)
+        return render.text_result(render.failure(error), is_error=True)
+
+
+def _tool_arguments(raw: msgspec.Raw) -> tuple[bytes, dict[str, Any]]:
+    """The arguments as text and as values; a JSON string that holds an object is taken for that object."""
+    text = bytes(raw)
+    value = msgspec.json.decode(text)
+    if isinstance(value, str):
+        text = value.strip().encode() or b"{}"
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            raise ValidationError("arguments is a text that is not JSON; give an object") from None
+    if value is None:
+        return b"{}", {}
+    if not isinstance(value, dict):
+        raise ValidationError(f"arguments must be an object, not {type(value).__name__}")
+    return text, value
+
+
+def _unknown_tool(name: str) -> str:
+    meant = nearest(name, META_TOOL_NAMES, limit=1)
+    suggestion = f" Did you mean {meant[0]}?" if meant else ""
+    return f"unknown tool {name!r}; this gateway has {', '.join(META_TOOL_NAMES)}.{suggestion}"

@@ -1,0 +1,159 @@
+"""The official SDK's server with our five tools in it: the one module that touches its provisional parts.
+
+`tools/call` is answered by a middleware, before the SDK rebuilds models from it, so that results pass unchanged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+import msgspec
+from mcp.server import Server
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import SERVER_INFO_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolcrib.model.call import Caller, CallEvent, LogMessage
+from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS
+from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.results import Members
+from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+
+# The five definitions are constants, so a client may keep them for a day.
+TOOLS_TTL_MS = 24 * 3600 * 1000
+MOST_LEVELS = 10_000
+
+Context = ServerRequestContext[Any, Any]
+
+
+def build_server(meta_tools: MetaTools, *, version: str, instructions: str) -> Server[Any]:
+    """A low-level SDK server that serves both protocol eras."""
+    levels = SessionLevels()
+    server: Server[Any] = Server(
+        "toolcrib",
+        version=version,
+        title="Toolcrib",
+        instructions=instructions,
+        cache_hints={"tools/list": CacheHint(TOOLS_TTL_MS, "public"), "server/discover": CacheHint(0, "public")},
+        get_tool_input_schema=INPUT_SCHEMAS.get,
+        on_list_tools=_list_tools,
+        on_call_tool=_unreachable_call,
+    )
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set)
+    server.middleware.append(_CallMiddleware(server, meta_tools, levels))
+    return server
+
+
+async def _list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in META_TOOLS])
+
+
+async def _unreachable_call(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    """Registered so that the SDK lists the method; the middleware answers first."""
+    raise MCPError(METHOD_NOT_FOUND, f"unknown tool {params.name!r}")
+
+
+class SessionLevels:
+    """Which log messages each handshake-era session asked for."""
+
+    def __init__(self) -> None:
+        self._levels: OrderedDict[str, str] = OrderedDict()
+
+    async def set(self, ctx: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        self._levels[session_id(ctx)] = params.level
+        while len(self._levels) > MOST_LEVELS:
+            self._levels.popitem(last=False)
+        return types.EmptyResult()
+
+    def get(self, ctx: Context) -> str | None:
+        return self._levels.get(session_id(ctx))
+
+
+class _CallMiddleware:
+    """Answers tools/call; everything else goes on to the SDK."""
+
+    def __init__(self, server: Server[Any], meta_tools: MetaTools, levels: SessionLevels) -> None:
+        self._server = server
+        self._meta_tools = meta_tools
+        self._levels = levels
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if ctx.method != "tools/call" or not (modern or ctx.session.client_params is not None):
+            return await call_next(ctx)
+        params = ctx.params or {}
+        name, arguments = params.get("name"), params.get("arguments")
+        if not isinstance(name, str):
+            raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
+        try:
+            async with self._hearing(ctx, modern=modern) as request:
+                members = await self._meta_tools.call(name, msgspec.json.encode(arguments or {}), request)
+        except RpcError as error:
+            raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message) from error
+        return self._answer(members, modern=modern)
+
+    @asynccontextmanager
+    async def _hearing(self, ctx: Context, *, modern: bool) -> Any:
+        """A request whose events reach the client in order, all of them before the answer."""
+        events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+        meta = dict(ctx.meta or {})
+        level = wanted_level(meta, self._levels.get(ctx), modern=modern)
+        pump = asyncio.create_task(_pump(ctx, events, level))
+        try:
+            yield Request(caller_of(ctx), events.put_nowait, level, meta)
+            events.put_nowait(None)
+            await pump
+        finally:
+            pump.cancel()
+
+    def _answer(self, members: Members, *, modern: bool) -> dict[str, Any]:
+        answer: dict[str, Any] = {name: msgspec.json.decode(value) for name, value in members.items()}
+        if modern:
+            answer["resultType"] = "complete"
+            meta = answer.get("_meta")
+            stamp = {SERVER_INFO_META_KEY: self._server.server_info_stamp}
+            answer["_meta"] = {**meta, **stamp} if isinstance(meta, dict) else stamp
+        return answer
+
+
+async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:
+    while (event := await events.get()) is not None:
+        params = event.params
+        if not isinstance(event, LogMessage):
+            await ctx.session.report_progress(
+                _number(params.get("progress")), params.get("total"), params.get("message")
+            )
+        elif passes(event, level):
+            await ctx.session.send_log_message(
+                params.get("level", "info"), params.get("data"), params.get("logger"), ctx.request_id
+            )
+
+
+def caller_of(ctx: Context) -> Caller:
+    """The client behind a request; over HTTP all share one token, so the name alone tells them apart."""
+    client = ctx.session.client_params
+    name = client.client_info.name if client is not None else "unknown"
+    face = "http" if ctx.request is not None else "stdio"
+    return Caller(name=name, face=face, key=f"{face}:{name}")
+
+
+def session_id(ctx: Context) -> str:
+    headers: Mapping[str, str] = getattr(ctx.request, "headers", {})
+    return headers.get("mcp-session-id", "")
+
+
+def _http_safe_code(code: int, ctx: Context, *, modern: bool) -> int:
+    # Modern HTTP turns -32601 into a 404, which would say that the method, not the tool, is unknown.
+    return INVALID_PARAMS if code == METHOD_NOT_FOUND and modern and ctx.request is not None else code
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

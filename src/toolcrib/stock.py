@@ -1,0 +1,225 @@
+"""What stands behind the counter: servers and tools from the catalogue, with the rules applied."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from toolcrib.catalog.freshness import Freshness
+from toolcrib.catalog.store import CatalogStore, ServerRecord
+from toolcrib.catalog.ttl_cache import TtlCache
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
+from toolcrib.model.tool import Tool, ToolMatch
+from toolcrib.rules.rulebook import RuleBook
+from toolcrib.search.index import ToolIndex
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StockedTool:
+    """A tool as callers meet it: its public name, whether rules let it run, and its tags."""
+
+    tool: Tool
+    upstream_name: str
+    enabled: bool
+    tags: tuple[str, ...] = ()
+    reason: str = ""
+
+
+Shelf = Mapping[str, StockedTool]
+
+
+class Stock:
+    """The catalogue as this gateway's configuration shows it; reads from disk on first need and keeps it for a time.
+
+    Not thread-safe: everything but `save` and `save_failure` belongs to the event loop.
+    """
+
+    def __init__(
+        self,
+        store: CatalogStore,
+        *,
+        now: Callable[[], float],
+        cache_seconds: float,
+        freshness: Freshness,
+        built_in: Sequence[Tool] = (),
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._freshness = freshness
+        self._built_in = tuple(built_in)
+        self._specs: dict[str, ServerSpec] = {}
+        self._rules = RuleBook(())
+        self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
+        self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
+        self._index: ToolIndex | None = None
+        self._seen_change = -1
+        self._read_marks: dict[str, float | None] = {}
+
+    # -- configuration
+
+    def configure(self, specs: Iterable[ServerSpec], rules: RuleBook) -> None:
+        """Show another set of servers or apply other rules; everything cached is dropped."""
+        self._specs = {spec.name: spec for spec in specs if spec.enabled}
+        self._rules = rules
+        self.invalidate()
+
+    def invalidate(self, server: str | None = None) -> None:
+        """Forget what is cached of one server, or of all."""
+        self._records.invalidate()
+        self._shelves.invalidate(server)
+        if server is None:
+            self._index = None
+        elif self._index is not None:
+            self._index.remove(server)
+            self._index.add(stocked.tool for stocked in self.shelf(server).values())
+
+    @property
+    def specs(self) -> Mapping[str, ServerSpec]:
+        return self._specs
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the rules do that their author may not expect, over the tools known now."""
+        return self._rules.check([(name, tool) for name in self._specs for tool in self.shelf(name)])
+
+    # -- looking
+
+    def knows(self, server: str) -> bool:
+        return server in self._specs or server == BUILT_IN_SERVER
+
+    def record(self, server: str) -> ServerRecord | None:
+        return self.records().get(server)
+
+    def records(self) -> dict[str, ServerRecord]:
+        records = self._records.get("all")
+        if records is None:
+            records = self._store.servers()
+            self._records.put("all", records)
+        return records
+
+    def identity(self, server: str) -> Identity | None:
+        """How this server introduced itself last time, if it is still launched the same way."""
+        spec, record = self._specs.get(server), self.record(server)
+        if spec is None or record is None or record.launch_fingerprint != spec.launch_fingerprint():
+            return None
+        return record.identity
+
+    def was_read(self, server: str) -> bool:
+        record = self.record(server)
+        return server == BUILT_IN_SERVER or (record is not None and record.read_at is not None)
+
+    def due(self) -> list[str]:
+        """Servers never read, launched differently by now, or older than their time to live."""
+        records, now = self.records(), self._now()
+        return [name for name, spec in self._specs.items() if self._freshness.is_due(spec, records.get(name), now)]
+
+    def shelf(self, server: str) -> Shelf:
+        """The tools of a server by their public names, disabled ones included."""
+        shelf = self._shelves.get(server)
+        if shelf is None:
+            shelf = {stocked.tool.name: stocked for stocked in self._stocked(server)}
+            self._shelves.put(server, shelf)
+        return shelf
+
+    def find(self, server: str, tool: str) -> StockedTool | None:
+        return self.shelf(server).get(tool) if self.knows(server) else None
+
+    def tool_count(self) -> int:
+        return sum(len(self.shelf(name)) for name in self._specs)
+
+    def search(
+        self, query: str, *, server: str | None, limit: int, include_disabled: bool
+    ) -> list[tuple[StockedTool, float]]:
+        """The best matches, most relevant first; disabled tools never appear unless asked for."""
+        if self._index is None:
+            self._index = ToolIndex(self._all_tools(), tags=self._tags)
+        allowed = None if include_disabled else self._is_enabled
+        matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
+        return [(self.shelf(match.tool.server)[match.tool.name], match.relevance) for match in matches]
+
+    # -- changing
+
+    def save(self, server: str, reading: ServerReading) -> None:
+        """Write a reading to the catalogue; safe in a worker thread."""
+        spec = self._specs.get(server)
+        if spec is not None:
+            self._store.save_reading(server, spec.launch_fingerprint(), reading, self._now())
+
+    def save_failure(self, server: str, error: str) -> None:
+        """Write down why a server could not be read; safe in a worker thread."""
+        spec = self._specs.get(server)
+        if spec is not None:
+            self._store.record_failure(server, spec.launch_fingerprint(), error, self._now())
+
+    def follow_others(self) -> None:
+        """Take over what other gateways wrote to the catalogue since we last looked."""
+        token = self._store.change_token()
+        if token == self._seen_change:
+            return
+        first_look, self._seen_change = self._seen_change == -1, token
+        marks = {name: record.read_at for name, record in self._store.servers().items()}
+        changed = [name for name in self._specs if marks.get(name) != self._read_marks.get(name)]
+        self._read_marks = marks
+        if not first_look:
+            for name in changed:
+                self.invalidate(name)
+        self._records.invalidate()
+
+    # -- inside
+
+    def _stocked(self, server: str) -> Iterable[StockedTool]:
+        if server == BUILT_IN_SERVER:
+            return [self._stock(tool, None) for tool in self._built_in]
+        spec = self._specs.get(server)
+        if spec is None:
+            return []
+        return [self._stock(tool, spec) for tool in self._store.tools(server) or _declared(spec)]
+
+    def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
+        public = tool
+        if spec is not None and spec.prefix:
+            public = Tool(tool.server, spec.prefix + tool.name, tool.definition)
+        decision = self._rules.decide(public.server, public.name)
+        refusal = _listed_off(spec, tool.name)
+        return StockedTool(
+            public,
+            upstream_name=tool.name,
+            enabled=decision.enabled and not refusal,
+            tags=decision.tags,
+            reason=refusal or decision.reason,
+        )
+
+    def _all_tools(self) -> Iterable[Tool]:
+        for server in (*self._specs, BUILT_IN_SERVER):
+            yield from (stocked.tool for stocked in self.shelf(server).values())
+
+    def _is_enabled(self, tool: Tool) -> bool:
+        stocked = self.shelf(tool.server).get(tool.name)
+        return stocked is not None and stocked.enabled
+
+    def _tags(self, tool: Tool) -> tuple[str, ...]:
+        stocked = self.shelf(tool.server).get(tool.name)
+        return stocked.tags if stocked is not None else ()
+
+
+def _declared(spec: ServerSpec) -> list[Tool]:
+    """Tools named in the configuration, for a server that was never reached."""
+    return [
+        Tool.from_mcp(spec.name, {"name": declared.name, "description": declared.description})
+        for declared in spec.declared_tools
+    ]
+
+
+def _listed_off(spec: ServerSpec | None, name: str) -> str:
+    """Why the server entry's own lists keep a tool away, or nothing."""
+    if spec is None:
+        return ""
+    if name in spec.deny_tools:
+        return "the server entry's denyTools names it"
+    if spec.allow_tools is not None and name not in spec.allow_tools:
+        return "the server entry's allowTools does not name it"
+    return ""

@@ -1,0 +1,84 @@
+"""Tool definitions and identities as JSON text, the form in which they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from toolcrib.model.reading import Identity
+from toolcrib.model.tool import Tool
+
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_identity = msgspec.json.Decoder(Identity).decode
+_decode_statuses = msgspec.json.Decoder(dict[str, str]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTool:
+    """A definition as it will be read back: its name, JSON text and fingerprint."""
+
+    name: str
+    definition: str = field(compare=False)
+    fingerprint: str
+
+
+def stored_tools(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, StoredTool]:
+    """The named definitions in order, by name; of two with one name the first stays."""
+    stored: dict[str, StoredTool] = {}
+    for definition in definitions:
+        if "name" not in definition:
+            continue
+        text = to_json(definition)
+        tool = Tool.from_mcp(server, _decode_object(text))
+        stored.setdefault(tool.name, StoredTool(tool.name, text, tool.fingerprint))
+    return stored
+
+
+def read_tool(server: str, definition: str, fingerprint: str) -> Tool:
+    """The tool a stored definition describes, its fingerprint known already."""
+    tool = Tool.from_mcp(server, _decode_object(definition))
+    # Hashing 15,000 definitions again would take longer than reading them; this fills the cached property.
+    vars(tool)["fingerprint"] = fingerprint
+    return tool
+
+
+def identity_to_json(identity: Identity) -> str:
+    return to_json(msgspec.to_builtins(identity))
+
+
+def read_identity(text: str | None) -> Identity | None:
+    """The identity stored, or None where there is none or a newer Toolcrib wrote one this one cannot follow."""
+    try:
+        return None if text is None else _decode_identity(text)
+    except msgspec.ValidationError:
+        return None
+
+
+def read_statuses(text: str) -> dict[str, str]:
+    return _decode_statuses(text)
+
+
+def to_json(value: object) -> str:
+    """JSON text that any UTF-8 store can hold; half surrogate pairs are replaced."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(value)).decode()
+
+
+def plain_text(text: str) -> str:
+    """The text with each half of a surrogate pair replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _without_surrogates(value: object) -> object:
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, Mapping):
+        return {plain_text(str(key)): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(item) for item in value]
+    return value

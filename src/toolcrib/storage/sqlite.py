@@ -1,0 +1,172 @@
+"""The catalogue in one SQLite file, shared by every gateway of a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolcrib.catalog.store import GatewayRow, ServerRecord
+from toolcrib.model.reading import ServerReading
+from toolcrib.model.tool import Tool
+from toolcrib.storage.json_text import (
+    StoredTool,
+    identity_to_json,
+    plain_text,
+    read_identity,
+    read_statuses,
+    read_tool,
+    stored_tools,
+    to_json,
+)
+from toolcrib.storage.sqlite_file import SqliteFile
+
+_SERVERS = """
+SELECT name, launch_fingerprint, identity, read_at, ttl_seconds, error, error_at, stale,
+       (SELECT count(*) FROM tools WHERE tools.server = servers.name)
+FROM servers ORDER BY name
+"""
+_SAVE_SERVER = """
+INSERT INTO servers (name, launch_fingerprint, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET
+    launch_fingerprint = excluded.launch_fingerprint, identity = excluded.identity, read_at = excluded.read_at,
+    ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0
+"""
+_FORGET_OTHER_LAUNCH = """
+UPDATE servers SET launch_fingerprint = :launch, identity = NULL, read_at = NULL, ttl_seconds = NULL
+WHERE name = :name AND launch_fingerprint <> :launch
+"""
+_SAVE_FAILURE = """
+INSERT INTO servers (name, launch_fingerprint, error, error_at) VALUES (:name, :launch, :error, :at)
+ON CONFLICT (name) DO UPDATE SET error = excluded.error, error_at = excluded.error_at
+"""
+_SAVE_TOOL = """
+INSERT INTO tools (server, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (server, name) DO UPDATE SET
+    position = excluded.position, fingerprint = excluded.fingerprint, definition = excluded.definition
+"""
+_TAKE_LEASE = """
+INSERT INTO leases (server, owner, expires_at) VALUES (:server, :owner, :expires_at)
+ON CONFLICT (server) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
+WHERE leases.owner = excluded.owner OR leases.expires_at <= :now
+"""
+
+
+class SqliteCatalog:
+    """Fulfils `CatalogStore`; reads never wait for a write, here or in another process."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = SqliteFile(path, read_only=False)
+        # Reading has its own connection, so that it need not queue behind a write that waits for another process.
+        self._reader = SqliteFile(path, read_only=True)
+
+    def servers(self) -> dict[str, ServerRecord]:
+        with self._reader.connection() as db:
+            return {row[0]: _server_record(row) for row in db.execute(_SERVERS)}
+
+    def tools(self, server: str) -> list[Tool]:
+        query = "SELECT server, definition, fingerprint FROM tools WHERE server = ? ORDER BY position"
+        with self._reader.connection() as db:
+            return [read_tool(*row) for row in db.execute(query, (server,))]
+
+    def all_tools(self) -> list[Tool]:
+        query = "SELECT server, definition, fingerprint FROM tools ORDER BY server, position"
+        with self._reader.connection() as db:
+            return [read_tool(*row) for row in db.execute(query)]
+
+    def save_reading(self, server: str, launch_fingerprint: str, reading: ServerReading, read_at: float) -> bool:
+        new = stored_tools(server, reading.tools)
+        identity = identity_to_json(reading.identity)
+        with self._writer.transaction() as db:
+            db.execute(_SAVE_SERVER, (server, launch_fingerprint, identity, read_at, reading.ttl_seconds))
+            changed = _replace_tools(db, server, new)
+            _note_change(db)
+        return changed
+
+    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float) -> None:
+        values = {"name": server, "launch": launch_fingerprint, "error": plain_text(error), "at": at}
+        with self._writer.transaction() as db:
+            db.execute(_FORGET_OTHER_LAUNCH, values)
+            db.execute(_SAVE_FAILURE, values)
+            _note_change(db)
+
+    def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:
+        with self._writer.transaction() as db:
+            marked = db.executemany(
+                "UPDATE servers SET stale = ? WHERE name = ? AND stale <> ?",
+                [(stale, name, stale) for name in names],
+            )
+            if marked.rowcount > 0:
+                _note_change(db)
+
+    def forget(self, server: str) -> None:
+        with self._writer.transaction() as db:
+            if db.execute("DELETE FROM servers WHERE name = ?", (server,)).rowcount:
+                _note_change(db)
+
+    def change_token(self) -> int:
+        with self._reader.connection() as db:
+            return int(db.execute("SELECT change_token FROM catalogue").fetchone()[0])
+
+    def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
+        values = {"server": server, "owner": owner, "now": now, "expires_at": now + seconds}
+        with self._writer.transaction() as db:
+            return db.execute(_TAKE_LEASE, values).rowcount == 1
+
+    def release_lease(self, server: str, owner: str) -> None:
+        with self._writer.transaction() as db:
+            db.execute("DELETE FROM leases WHERE server = ? AND owner = ?", (server, owner))
+
+    def gateway_started(self, row: GatewayRow) -> None:
+        values = (row.owner, row.pid, row.face, row.started_at, row.seen_at, to_json(row.statuses))
+        with self._writer.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?, ?, ?)", values)
+
+    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+        with self._writer.transaction() as db:
+            db.execute("UPDATE gateways SET seen_at = ?, statuses = ? WHERE owner = ?", (at, to_json(statuses), owner))
+
+    def gateway_gone(self, owner: str) -> None:
+        with self._writer.transaction() as db:
+            db.execute("DELETE FROM leases WHERE owner = ?", (owner,))
+            db.execute("DELETE FROM gateways WHERE owner = ?", (owner,))
+
+    def gateways(self) -> list[GatewayRow]:
+        query = "SELECT owner, pid, face, started_at, seen_at, statuses FROM gateways ORDER BY started_at, owner"
+        with self._reader.connection() as db:
+            return [_gateway_row(row) for row in db.execute(query)]
+
+    def close(self) -> None:
+        self._reader.close()
+        self._writer.close()
+
+
+def _server_record(row: tuple[Any, ...]) -> ServerRecord:
+    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tool_count = row
+    return ServerRecord(
+        name, launch, read_identity(identity), read_at, ttl_seconds, error, error_at, bool(stale), tool_count
+    )
+
+
+def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
+    owner, pid, face, started_at, seen_at, statuses = row
+    return GatewayRow(owner, pid, face, started_at, seen_at, read_statuses(statuses))
+
+
+def _replace_tools(db: sqlite3.Connection, server: str, new: Mapping[str, StoredTool]) -> bool:
+    """Write only what differs, so that unchanged tools keep their row; True when any definition differs."""
+    rows = db.execute("SELECT name, position, fingerprint FROM tools WHERE server = ?", (server,))
+    old = {name: (position, fingerprint) for name, position, fingerprint in rows}
+    gone = [name for name in old if name not in new]
+    db.executemany("DELETE FROM tools WHERE server = ? AND name = ?", [(server, name) for name in gone])
+    for position, tool in enumerate(new.values()):
+        if old.get(tool.name) != (position, tool.fingerprint):
+            db.execute(_SAVE_TOOL, (server, tool.name, position, tool.fingerprint, tool.definition))
+    return {name: fingerprint for name, (_, fingerprint) in old.items()} != {
+        tool.name: tool.fingerprint for tool in new.values()
+    }
+
+
+def _note_change(db: sqlite3.Connection) -> None:
+    db.execute("UPDATE catalogue SET change_token = change_token + 1")

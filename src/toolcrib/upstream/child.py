@@ -1,0 +1,251 @@
+"""One child process that speaks in lines: its start, its pipes, and the end of all it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from toolcrib.errors import ServerConnectionError
+from toolcrib.upstream.program import find_program, start_failure
+from toolcrib.upstream.stderr_ring import StderrRing
+from toolcrib.upstream.watchdog import Guard
+from toolcrib.wire.lines import LineSplitter
+
+if sys.platform == "win32":
+    from toolcrib.upstream.windows_job import Family
+
+    _OWN_GROUP: dict[str, Any] = {
+        "creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW,
+    }
+else:
+    from toolcrib.upstream.watchdog_process import Family
+
+    _OWN_GROUP: dict[str, Any] = {"start_new_session": True}
+
+log = logging.getLogger(__name__)
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+CLOSE_SECONDS = 1.0
+TERMINATE_SECONDS = 1.5
+KILL_SECONDS = 1.0
+LAST_WORDS_SECONDS = 0.25
+REASON_LINES = 3
+REASON_CHARACTERS = 400
+
+
+class Child(asyncio.SubprocessProtocol):
+    """A running child; made by `spawn`.
+
+    `on_exit` is called once, however it ends, and nothing is handed to `on_line` after it. From then on the whole
+    process group is being ended, whether or not anyone calls `stop`.
+    """
+
+    pid: int
+    _transport: asyncio.SubprocessTransport
+    _stdin: asyncio.WriteTransport
+    _family: Family
+    _ending: asyncio.Task[None]
+
+    def __init__(
+        self,
+        server: str,
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[str], None],
+        stderr: StderrRing,
+        guard: Guard,
+        max_line_bytes: int,
+    ) -> None:
+        self._server = server
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._stderr = stderr
+        self._guard = guard
+        self._max_line_bytes = max_line_bytes
+        self._lines = LineSplitter(max_line_bytes)
+        self._open_pipes = {STDIN, STDOUT, STDERR}
+        self._reason: str | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._exited = asyncio.Event()
+        self._over = asyncio.Event()
+        self._disconnected = asyncio.Event()
+        self._last_words: asyncio.TimerHandle | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        argv: Sequence[str],
+        *,
+        server: str,
+        env: Mapping[str, str],
+        cwd: str | None,
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[str], None],
+        stderr: StderrRing,
+        guard: Guard,
+        max_line_bytes: int,
+    ) -> Child:
+        """Start `argv` with exactly `env`, without a shell; raises ServerConnectionError where it cannot start."""
+        program = find_program(server, argv[0], env, cwd)
+        guard.start()
+        try:
+            _, child = await asyncio.get_running_loop().subprocess_exec(
+                lambda: cls(server, on_line, on_exit, stderr, guard, max_line_bytes),
+                program,
+                *argv[1:],
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                close_fds=True,
+                **_OWN_GROUP,
+            )
+        except (OSError, ValueError) as problem:
+            raise start_failure(server, program, problem) from problem
+        return child
+
+    async def write(self, line: bytes) -> None:
+        """Send one line; waits only while the child is far behind in reading. What raises was not sent."""
+        while not self._writable.is_set():
+            await self._writable.wait()
+        if STDIN not in self._open_pipes:
+            await self._over.wait()
+        if self._reason is not None:
+            raise ServerConnectionError(self._reason, server=self._server)
+        self._stdin.write(line + b"\n")
+
+    async def stop(self) -> None:
+        """Close its input, then SIGTERM, then SIGKILL to the whole group; returns within 5 s, and may be repeated."""
+        self._finish("the server was stopped")
+        await asyncio.shield(self._ending)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
+        self.pid = self._transport.get_pid()
+        self._family = Family(self.pid)
+        self._guard.watch(self.pid)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._disconnected.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == STDERR:
+            self._stderr.feed(data)
+            return
+        for line in self._lines.feed(data):
+            self._hand_over(line)
+        if self._lines.dropped:
+            self._finish(f"the server sent a line longer than {self._max_line_bytes} bytes")
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
+        self._open_pipes.discard(fd)
+        self._writable.set()
+        if fd != STDERR or self._exited.is_set():
+            self._soon_over()
+
+    def process_exited(self) -> None:
+        self._exited.set()
+        if self._reason is None:
+            self._family.look()
+            self._family.is_alive()
+            self._soon_over()
+
+    def _hand_over(self, line: bytes) -> None:
+        if self._reason is not None:
+            return
+        try:
+            self._on_line(line)
+        except Exception:
+            log.exception("a message of %s could not be handled", self._server)
+
+    def _soon_over(self) -> None:
+        """Conclude when all was heard, or a moment later: a pipe closes just before the exit status is known."""
+        if self._exited.is_set() and not self._open_pipes & {STDOUT, STDERR}:
+            self._conclude()
+        elif self._last_words is None:
+            self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._conclude)
+
+    def _conclude(self) -> None:
+        self._finish(self._describe_end())
+
+    def _describe_end(self) -> str:
+        if self._exited.is_set():
+            what = _describe_status(self._transport.get_returncode())
+        elif STDOUT not in self._open_pipes:
+            what = "closed its standard output"
+        else:
+            what = "closed its standard input"
+        words = " | ".join(self._stderr.tail(REASON_LINES).split("\n"))[-REASON_CHARACTERS:]
+        return f"the server {what}: {words}" if words else f"the server {what}"
+
+    def _finish(self, reason: str) -> None:
+        if self._reason is not None:
+            return
+        self._reason = reason
+        self._ending = asyncio.ensure_future(self._end())
+        self._over.set()
+        self._writable.set()
+        if self._last_words is not None:
+            self._last_words.cancel()
+        self._on_exit(reason)
+
+    async def _end(self) -> None:
+        family = self._family
+        try:
+            family.look()
+            self._stdin.close()
+            await _within(CLOSE_SECONDS, self._exited)
+            if family.is_alive():
+                family.ask_to_end()
+                await self._family_gone_within(TERMINATE_SECONDS)
+        finally:
+            # Also when this task is cancelled by a closing event loop.
+            family.kill()
+            self._guard.release(self.pid)
+        await self._family_gone_within(KILL_SECONDS)
+        await _within(KILL_SECONDS, self._exited)
+        self._free_pipes()
+        await _within(KILL_SECONDS, self._disconnected)
+
+    def _free_pipes(self) -> None:
+        if STDIN in self._open_pipes:
+            # Closing waits for unsent bytes, which an escaped process holding the other end may never read.
+            self._stdin.abort()
+        self._transport.close()
+
+    async def _family_gone_within(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        pause = 0.005
+        while self._family.is_alive() and loop.time() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.1)
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+
+
+def _describe_status(status: int | None) -> str:
+    if status is None or status >= 0:
+        return f"exited with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

@@ -1,0 +1,254 @@
+"""One server: connects on first need, stops when idle, comes back after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
+
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
+from toolcrib.upstream.inbox import Inbox
+from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
+from toolcrib.upstream.session import Session
+from toolcrib.upstream.tool_list import ListLimits
+from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+
+log = logging.getLogger(__name__)
+
+OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
+
+ERA_DOUBTS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionPolicy:
+    """How long we wait, how much we take, when we let go."""
+
+    client_info: Mapping[str, str]
+    startup_seconds: float = 60.0
+    probe_seconds: float = 3.0
+    call_seconds: float = 30.0
+    idle_seconds: float = 300.0
+    # A connection opened only to read the tool list is not kept for the full idle time:
+    # a first start with a hundred servers would otherwise leave a hundred processes behind.
+    read_linger_seconds: float = 5.0
+    max_concurrent: int = 32
+    max_starts_per_minute: int = 5
+    limits: ListLimits = field(default_factory=ListLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionHooks:
+    """What the owner of a connection wants to know, and what it knows already."""
+
+    known_identity: Callable[[], Identity | None]
+    on_connected: Callable[[Identity], None]
+    on_tools_changed: Callable[[], None]
+
+
+class Connection:
+    """Owns at most one open link at a time; one task opens it, waits for its end and closes it."""
+
+    def __init__(self, spec: ServerSpec, open_link: OpenLink, policy: ConnectionPolicy, hooks: ConnectionHooks) -> None:
+        self.spec = spec
+        self._open_link = open_link
+        self._policy = policy
+        self._hooks = hooks
+        self._ready: asyncio.Future[Session] | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._slots = asyncio.Semaphore(policy.max_concurrent)
+        self._starts: deque[float] = deque(maxlen=policy.max_starts_per_minute)
+        self._failures = 0
+        self._in_flight = 0
+        self._called = False
+        self._last_used = 0.0
+        self._forget_era = False
+        self._proven = False
+        self.status = DISCONNECTED
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run a tool, connecting first if need be."""
+        seconds = self.spec.timeout_seconds or self._policy.call_seconds
+        self._called = True
+        async with self._slots:
+            return await self._with_session(lambda session: session.call(call, seconds))
+
+    async def read(self) -> ServerReading:
+        """The server's identity and tools, as they are now."""
+        seconds = self._policy.call_seconds
+        return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
+
+    async def close(self) -> None:
+        """Stop the server; bounded by the link's own close."""
+        owner = self._owner
+        if owner is not None and not owner.done():
+            owner.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({owner})
+        self.status = DISCONNECTED
+
+    async def _with_session(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        self._in_flight += 1
+        try:
+            session = await self._session()
+            try:
+                answer = await work(session)
+            except SessionExpired:
+                answer = await self._again(session, work)
+            except ToolExecutionError as error:
+                if self._proven or error.rpc_code not in ERA_DOUBTS or self._hooks.known_identity() is None:
+                    raise
+                # The era we remember may be wrong by now: ask the server anew, once.
+                self._forget_era = True
+                answer = await self._again(session, work)
+            self._proven = True
+            self._failures = 0
+            return answer
+        finally:
+            self._in_flight -= 1
+            self._last_used = asyncio.get_running_loop().time()
+
+    async def _again(self, session: Session, work: Callable[[Session], Awaitable[T]]) -> T:
+        """The same work on a new link; others may have renewed it already."""
+        if self._ready is not None and self._ready.done() and self._ready.result() is session:
+            await self.close()
+        try:
+            return await work(await self._session())
+        except SessionExpired:
+            raise ServerConnectionError("the server ends every session at once", server=self.spec.name) from None
+
+    async def _session(self) -> Session:
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            self._ready.add_done_callback(_mark_retrieved)
+            self._owner = asyncio.create_task(self._own(self._ready, self._owner), name=f"own {self.spec.name}")
+        return await asyncio.shield(self._ready)
+
+    async def _own(self, ready: asyncio.Future[Session], previous: asyncio.Task[None] | None) -> None:
+        """The life of one link, from opening to closing."""
+        if previous is not None:
+            await asyncio.wait({previous})
+        try:
+            session = await self._connect()
+        except ToolcribError as error:
+            self._connect_failed(ready, error)
+            return
+        except asyncio.CancelledError:
+            self._ready = None
+            ready.set_exception(ServerConnectionError("stopped while it was starting", server=self.spec.name))
+            raise
+        except Exception as error:
+            log.exception("connecting to %s failed in an unforeseen way", self.spec.name)
+            self._connect_failed(
+                ready, ServerConnectionError(f"{type(error).__name__}: {error}", server=self.spec.name)
+            )
+            return
+        self.status = CONNECTED
+        self._proven = False
+        ready.set_result(session)
+        self._hooks.on_connected(session.identity)
+        await self._keep(session)
+
+    async def _connect(self) -> Session:
+        await self._wait_for_turn()
+        seconds = self.spec.startup_timeout_seconds or self._policy.startup_seconds
+        inbox = Inbox(self.spec.name, self._hooks.on_tools_changed)
+        link: Link | None = None
+        try:
+            async with asyncio.timeout(seconds):
+                link = await self._open_link(self.spec, inbox.receive)
+                return await Session.start(
+                    self.spec.name,
+                    link,
+                    inbox,
+                    known=None if self._forget_era else self._hooks.known_identity(),
+                    probe_seconds=self._policy.probe_seconds,
+                    client_info=self._policy.client_info,
+                )
+        except BaseException as error:
+            if link is not None:
+                await link.close()
+            if isinstance(error, TimeoutError):
+                raise CallTimeout(
+                    f"did not finish starting within {seconds:g} s",
+                    server=self.spec.name,
+                    hint="If its first start downloads packages, raise startupTimeout for this server.",
+                ) from None
+            raise
+
+    async def _wait_for_turn(self) -> None:
+        """Back off after failures; a server that keeps crashing is started only so many times a minute."""
+        now = asyncio.get_running_loop().time()
+        if len(self._starts) == self._starts.maxlen and now - self._starts[0] < 60:
+            raise ServerConnectionError(
+                f"started {len(self._starts)} times within a minute without staying up; last reason: {self.status.reason}",
+                server=self.spec.name,
+                hint="Fix the cause, then try again in a minute.",
+            )
+        if self._failures > 1:
+            await asyncio.sleep(min(2.0 ** (self._failures - 2), 8.0))
+        self._starts.append(asyncio.get_running_loop().time())
+
+    def _connect_failed(self, ready: asyncio.Future[Session], error: ToolcribError) -> None:
+        self._failures += 1
+        self._ready = None
+        self.status = ServerStatus("error", error.message)
+        log.warning("%s: %s", self.spec.name, error.message)
+        ready.set_exception(error)
+
+    async def _keep(self, session: Session) -> None:
+        """Hold the link until it ends, is idle too long, or we are told to stop; then close it."""
+        closed = asyncio.create_task(session.link.wait_closed())
+        changes = asyncio.create_task(session.hear_changes())
+        changes.add_done_callback(_mark_task_retrieved)
+        try:
+            while not closed.done() and (left := self._idle_left()) > 0:
+                await asyncio.wait({closed}, timeout=left)
+            self._note_end(closed)
+        finally:
+            self._ready = None
+            self._called = False
+            closed.cancel()
+            changes.cancel()
+            await session.link.close()
+
+    def _note_end(self, closed: asyncio.Task[str]) -> None:
+        if not closed.done():
+            self._failures = 0
+            self.status = DISCONNECTED
+            return
+        self._failures += 1
+        self.status = ServerStatus("error", closed.result())
+        log.warning("%s: %s", self.spec.name, closed.result())
+
+    def _idle_left(self) -> float:
+        limit = (
+            self._policy.idle_seconds
+            if self._called
+            else min(self._policy.read_linger_seconds, self._policy.idle_seconds)
+        )
+        if self._in_flight:
+            return limit
+        return self._last_used + limit - asyncio.get_running_loop().time()
+
+
+def _mark_retrieved(ready: asyncio.Future[Session]) -> None:
+    if not ready.cancelled():
+        ready.exception()
+
+
+def _mark_task_retrieved(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.debug("listening for changes ended: %s", task.exception())

@@ -1,0 +1,76 @@
+"""How a request is dressed in each protocol era: its `_meta` and its HTTP headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY
+
+from toolcrib.model.call import ToolCall
+from toolcrib.model.reading import Era
+
+_HOP_KEYS = "io.modelcontextprotocol/"
+_PROGRESS_TOKEN = "progressToken"  # noqa: S105 - a protocol field, not a secret
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """The era and version of one connection, and what every request on it must carry."""
+
+    era: Era
+    version: str
+    client_info: Mapping[str, str]
+
+    def meta(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """`extra` plus what the era asks for; empty for a plain request of the handshake era."""
+        meta = dict(extra or {})
+        if self.era == "modern":
+            meta[PROTOCOL_VERSION_META_KEY] = self.version
+            meta[CLIENT_INFO_META_KEY] = self.client_info
+            meta[CLIENT_CAPABILITIES_META_KEY] = {}
+        return meta
+
+    def params(self, params: Mapping[str, Any]) -> bytes:
+        meta = self.meta()
+        return msgspec.json.encode({**params, "_meta": meta} if meta else dict(params))
+
+    def call_params(self, call: ToolCall, name: str, request_id: int) -> bytes:
+        """Parameters of `tools/call`, with the caller's arguments exactly as they came."""
+        meta = self.meta(_passed_on(call.meta))
+        if call.listener is not None:
+            meta[_PROGRESS_TOKEN] = request_id
+            if self.era == "modern" and call.log_level is not None:
+                meta[LOG_LEVEL_META_KEY] = call.log_level
+        tail = b',"_meta":' + msgspec.json.encode(meta) if meta else b""
+        return b'{"name":%b,"arguments":%b%b}' % (msgspec.json.encode(name), call.raw_arguments, tail)
+
+    def headers(self, method: str, name: str = "") -> dict[str, str]:
+        headers = {MCP_PROTOCOL_VERSION_HEADER: self.version}
+        if self.era == "modern":
+            headers[MCP_METHOD_HEADER] = method
+            if name:
+                headers[MCP_NAME_HEADER] = encode_header_value(name)
+        return headers
+
+    def call_headers(self, call: ToolCall, name: str) -> dict[str, str]:
+        headers = self.headers("tools/call", name)
+        if self.era == "modern" and call.target is not None:
+            mirrored = x_mcp_header_map(call.target.tool.input_schema)
+            headers.update(mcp_param_headers(mirrored, call.arguments) if mirrored else {})
+        return headers
+
+
+def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The caller's `_meta` less what belongs to the hop between caller and us."""
+    return {key: value for key, value in meta.items() if not key.startswith(_HOP_KEYS) and key != _PROGRESS_TOKEN}

@@ -1,0 +1,66 @@
+"""One request over HTTP while its answer is awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import UNSET
+
+from toolcrib.upstream.event_stream import Event
+from toolcrib.wire import jsonrpc
+
+VERSION_HEADER = "mcp-protocol-version"
+_RESUME_SECONDS = 1.0
+_MAX_RESUME_SECONDS = 30.0
+
+
+class Call:
+    """One request under way: what identifies its answer, and where its stream could be taken up again."""
+
+    def __init__(self, id: int, method: str, headers: Mapping[str, str]) -> None:
+        self.id = id
+        self.method = method
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.is_modern = self.headers.get(VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
+        self.answer: jsonrpc.Message | None = None
+        self.heard = False
+        self.last_event_id = ""
+        self.resume_seconds = _RESUME_SECONDS
+
+    def note(self, event: Event) -> None:
+        self.heard = True
+        self.last_event_id = event.id
+        if event.retry_seconds is not None:
+            self.resume_seconds = min(event.retry_seconds, _MAX_RESUME_SECONDS)
+
+    def offer(self, message: jsonrpc.Message) -> None:
+        """Take `message` as the answer if it is one to this request, and the first."""
+        if self.answer is None and self._is_answered_by(message):
+            self.answer = message
+
+    @property
+    def resumable(self) -> bool:
+        return bool(self.last_event_id) and not self.is_modern
+
+    def result(self) -> bytes:
+        """The result of the answer; raises RpcError where it is an error."""
+        assert self.answer is not None
+        if self.answer.result is UNSET:
+            raise jsonrpc.rpc_error(b"" if self.answer.error is UNSET else bytes(self.answer.error))
+        return bytes(self.answer.result)
+
+    def _is_answered_by(self, message: jsonrpc.Message) -> bool:
+        # On a stream of its own an error without an id can only mean this request.
+        return message.id in (self.id, str(self.id)) or (message.id in (None, UNSET) and message.error is not UNSET)
+
+
+def messages_in(data: bytes) -> list[bytes]:
+    """One message, or the several of a batch, which the 2025-03-26 revision allowed."""
+    if data.lstrip().startswith(b"["):
+        try:
+            return [bytes(message) for message in msgspec.json.decode(data, type=list[msgspec.Raw])]
+        except msgspec.DecodeError:
+            pass
+    return [data]

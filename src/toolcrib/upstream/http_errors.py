@@ -1,0 +1,226 @@
+"""What went wrong over HTTP, said in our own errors: httpx2 exceptions and HTTP statuses come in."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import httpx2
+from msgspec import UNSET
+
+from toolcrib.errors import AuthenticationFailed, RateLimited, ServerConnectionError, ToolcribError
+from toolcrib.upstream.link import SessionExpired
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, RpcError, decode, rpc_error
+
+_NEVER_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
+_CHECK_NETWORK = "Check the network, a VPN, and HTTPS_PROXY and NO_PROXY."
+_SHOWN_CHARACTERS = 300
+
+
+def origin_of(url: httpx2.URL) -> str:
+    """Scheme, host and port: all of a URL that is safe to show, since paths and queries may carry keys."""
+    return str(httpx2.URL(scheme=url.scheme, host=url.host, port=url.port))
+
+
+def token_variable(server: str) -> str:
+    """The environment variable in which a person puts this server's token."""
+    return re.sub(r"[^A-Za-z0-9]", "_", server.partition("/")[0]).upper() + "_MCP_TOKEN"
+
+
+@contextmanager
+def translated(server: str, url: httpx2.URL) -> Iterator[None]:
+    """Turn every httpx2 failure inside into a ServerConnectionError."""
+    try:
+        yield
+    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as problem:
+        raise transport_error(server, url, problem) from problem
+
+
+def transport_error(server: str, url: httpx2.URL, problem: Exception) -> ServerConnectionError:
+    """The error for a request that got no HTTP answer, or only part of one."""
+    what, hint = _explain(url, problem)
+    sent = not isinstance(problem, _NEVER_SENT)
+    return ServerConnectionError(f"{server} at {origin_of(url)}: {what}", server=server, sent=sent, hint=hint)
+
+
+def _explain(url: httpx2.URL, problem: Exception) -> tuple[str, str]:
+    if isinstance(problem, httpx2.ConnectError):
+        return _explain_connect(url, problem)
+    for kind, what, hint in _EXPLANATIONS:
+        if isinstance(problem, kind):
+            return what, hint
+    return f"the connection failed ({type(problem).__name__})", _CHECK_NETWORK
+
+
+# The text of the exceptions is left out: h11 quotes the header it refuses, which may be a token.
+_EXPLANATIONS: tuple[tuple[type[Exception], str, str], ...] = (
+    (httpx2.ConnectTimeout, "no connection in time", _CHECK_NETWORK),
+    (httpx2.PoolTimeout, "too many connections are open", "Wait for running calls to end."),
+    (httpx2.TimeoutException, "no answer in time", _CHECK_NETWORK),
+    (httpx2.ProxyError, "the proxy refused the connection", "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
+    (httpx2.UnsupportedProtocol, "not an http or https address", "Correct the url of the entry."),
+    (
+        httpx2.LocalProtocolError,
+        "the request could not be written",
+        "Check the headers of the entry for stray characters.",
+    ),
+    (
+        httpx2.RemoteProtocolError,
+        "the connection broke or the answer is not HTTP",
+        "Check the url, and http against https.",
+    ),
+    (
+        httpx2.DecodingError,
+        "the answer is compressed in a way that cannot be read",
+        "Report this to the server's author.",
+    ),
+    (httpx2.NetworkError, "the connection broke before the answer was complete", "Try again."),
+)
+
+
+def _explain_connect(url: httpx2.URL, problem: Exception) -> tuple[str, str]:
+    reason = type(problem).__name__
+    for cause in _causes(problem):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted ({cause.strerror})", "Set SSL_CERT_FILE to your CA bundle."
+        if isinstance(cause, ssl.SSLError):
+            return f"TLS failed ({cause.strerror})", "Check whether this port speaks http rather than https."
+        if isinstance(cause, socket.gaierror):
+            return (
+                f"the host name {url.host} is not known",
+                "Check the spelling of the url, the network, and HTTPS_PROXY.",
+            )
+        if isinstance(cause, ConnectionRefusedError):
+            return "the connection was refused", "Start the server, or correct the port in its url."
+        if isinstance(cause, OSError):
+            reason = cause.strerror or reason
+    return f"no connection ({reason})", _CHECK_NETWORK
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    yield problem
+    for inner in problem.exceptions if isinstance(problem, BaseExceptionGroup) else ():
+        yield from _causes(inner)
+    further = problem.__cause__ or problem.__context__
+    if further is not None:
+        yield from _causes(further)
+
+
+def status_error(
+    server: str, response: httpx2.Response, body: bytes, *, has_session: bool, now: float
+) -> ToolcribError | RpcError | SessionExpired:
+    """The error for an HTTP status that is not success; `now` is Unix time, for a Retry-After date."""
+    status = response.status_code
+    if status in (401, 403):
+        return _refused(server, response)
+    if status == 429:
+        wait = retry_after_seconds(response.headers, now)
+        return RateLimited(f"{server} limits how often it may be asked", retry_after_seconds=wait, hint=_when(wait))
+    if status >= 500:
+        return unexpected_status(server, response, retryAfterSeconds=retry_after_seconds(response.headers, now))
+    return _turned_away(server, response, _rpc_error_in(body), has_session=has_session)
+
+
+def _turned_away(
+    server: str, response: httpx2.Response, error: RpcError | None, *, has_session: bool
+) -> ToolcribError | RpcError | SessionExpired:
+    status = response.status_code
+    if has_session and (status == 404 or _forgot_session(status, error)):
+        return SessionExpired(f"{server} forgot the session")
+    if error is not None and status >= 400:
+        return error
+    if status in (404, 405) and not has_session:
+        return RpcError(METHOD_NOT_FOUND, f"{server} answered {_phrase(status)}")
+    return unexpected_status(server, response)
+
+
+def _refused(server: str, response: httpx2.Response) -> AuthenticationFailed:
+    variable = token_variable(server)
+    if response.status_code == 403:
+        hint = f"The credentials of {server} do not allow this: give {variable} more rights, or use another token."
+    elif "authorization" in response.request.headers:
+        hint = f"The token was not accepted: renew {variable} or the Authorization header of the entry."
+    else:
+        hint = f"Set {variable}, or give the entry an Authorization header."
+    challenge = _shown(response.headers.get("www-authenticate", ""))
+    message = f"{server} answered {_phrase(response.status_code)}"
+    return AuthenticationFailed(
+        f"{message}: {challenge}" if challenge else message, server=server, hint=hint, status=response.status_code
+    )
+
+
+def unexpected_status(server: str, response: httpx2.Response, **details: float | None) -> ServerConnectionError:
+    """A status nothing better is known for; the request had been read, so its outcome is open."""
+    status = response.status_code
+    if response.next_request is not None:
+        location = response.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
+        what, hint = f"it redirects to {location}", "Use that address in the entry, if you trust it."
+    elif status < 300:
+        what, hint = f"it answered {_phrase(status)} without a result", "Check that the url is an MCP endpoint."
+    elif status < 500:
+        what, hint = f"it answered {_phrase(status)}", "Check that the url is an MCP endpoint."
+    else:
+        what, hint = f"it answered {_phrase(status)}", "The server has a problem of its own: try again later."
+    message = f"{server} at {origin_of(response.request.url)}: {what}"
+    return ServerConnectionError(message, server=server, sent=True, hint=hint, status=status, **details)
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
+    """The wait a Retry-After asks for, in seconds or as a date, which is held against the server's own clock if given."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    until = _unix_time(value)
+    if until is None:
+        return None
+    reference = _unix_time(headers.get("date", ""))
+    return max(0.0, until - (now if reference is None else reference))
+
+
+def _unix_time(http_date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(http_date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def _when(wait: float | None) -> str:
+    return "Try again later." if wait is None else f"Try again in {wait:g} s."
+
+
+def _forgot_session(status: int, error: RpcError | None) -> bool:
+    # Servers built after the TypeScript examples answer an unknown session with 400, not 404.
+    return status == 400 and error is not None and error.code <= -32000 and "session" in error.message.lower()
+
+
+def _rpc_error_in(body: bytes) -> RpcError | None:
+    try:
+        message = decode(body)
+    except BadMessage:
+        return None
+    return None if message.error is UNSET else rpc_error(bytes(message.error))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _shown(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())[:_SHOWN_CHARACTERS]

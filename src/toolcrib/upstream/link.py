@@ -1,0 +1,41 @@
+"""What every transport to a server offers: requests out, results in, as undecoded JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RequestId, error_response, response
+
+NotificationHandler = Callable[[str, bytes, int | None], None]
+"""(method, params, id of the request on whose stream it came, where the transport knows it)"""
+
+
+class SessionExpired(Exception):
+    """The server forgot our session: connect anew."""
+
+
+class Link(Protocol):
+    """One open transport. Foreign failures come out as our own errors, with `sent` telling whether the request had left.
+
+    Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for.
+    """
+
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
+        """The `result` of the answer; raises RpcError for an `error`, or an UpstreamError, or SessionExpired."""
+
+    async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
+        """Send a notification; nothing comes back."""
+
+    async def wait_closed(self) -> str:
+        """Wait until the other side is gone; why, in words for a person."""
+
+    async def close(self) -> None:
+        """End the session and free everything; bounded in time."""
+
+
+def answer_server_request(id: RequestId, method: str) -> bytes:
+    """Our reply to a request from a server: we declare no client capabilities, so only `ping` is served."""
+    if method == "ping":
+        return response(id, b"{}")
+    return error_response(id, METHOD_NOT_FOUND, f"{method} is not supported by this client")

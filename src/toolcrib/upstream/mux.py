@@ -1,0 +1,106 @@
+"""Many requests over one stream of messages (stdio, legacy SSE)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from msgspec import UNSET
+
+from toolcrib.errors import ServerConnectionError
+from toolcrib.upstream.link import NotificationHandler, answer_server_request
+from toolcrib.wire import jsonrpc
+
+log = logging.getLogger(__name__)
+
+# A server that floods us with requests and reads no answer must not fill our memory.
+MOST_REPLIES_UNDER_WAY = 1_000
+_UNCANCELLABLE = frozenset({"initialize", "server/discover"})
+
+
+class Mux:
+    """Pairs answers with waiting requests by id; an answer nobody waits for is dropped."""
+
+    def __init__(self, server: str, send: Callable[[bytes], Awaitable[None]], on_notification: NotificationHandler):
+        self._server = server
+        self._send = send
+        self._on_notification = on_notification
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def request(self, id: int, method: str, params: bytes) -> bytes:
+        if self._closed.done():
+            raise ServerConnectionError(self._closed.result(), server=self._server)
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = answer
+        try:
+            await self._send(jsonrpc.request(id, method, params))
+            return await answer
+        except asyncio.CancelledError:
+            if method not in _UNCANCELLABLE and not self._closed.done():
+                self._send_later(jsonrpc.notification("notifications/cancelled", b'{"requestId":%d}' % id))
+            raise
+        finally:
+            self._waiting.pop(id, None)
+            _settled(answer)
+
+    async def notify(self, method: str, params: bytes) -> None:
+        await self._send(jsonrpc.notification(method, params))
+
+    async def wait_closed(self) -> str:
+        return await asyncio.shield(self._closed)
+
+    def feed(self, line: bytes) -> None:
+        """Take one message from the server; anything malformed is logged and passed over."""
+        try:
+            message = jsonrpc.decode(line)
+        except jsonrpc.BadMessage as problem:
+            log.debug("%s sent a line that is no message: %s", self._server, problem)
+            return
+        if message.method is UNSET:
+            self._settle(message)
+        elif message.id is UNSET:
+            self._on_notification(message.method, message.params_json, None)
+        elif message.id is not None and len(self._background) < MOST_REPLIES_UNDER_WAY:
+            self._send_later(answer_server_request(message.id, message.method))
+
+    def closed(self, reason: str) -> None:
+        """The stream ended: every waiting request fails with `reason`."""
+        if self._closed.done():
+            return
+        self._closed.set_result(reason)
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ServerConnectionError(reason, server=self._server, sent=True))
+
+    def _settle(self, message: jsonrpc.Message) -> None:
+        answer = self._waiting.get(message.id) if isinstance(message.id, int) else None
+        if answer is None or answer.done():
+            return
+        if message.result is not UNSET:
+            answer.set_result(bytes(message.result))
+        elif message.error is not UNSET:
+            answer.set_exception(jsonrpc.rpc_error(bytes(message.error)))
+        else:
+            answer.set_exception(jsonrpc.RpcError(jsonrpc.INVALID_REQUEST, "the answer held neither result nor error"))
+
+    def _send_later(self, line: bytes) -> None:
+        task = asyncio.ensure_future(self._send_quietly(line))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _send_quietly(self, line: bytes) -> None:
+        try:
+            await self._send(line)
+        except ServerConnectionError:
+            log.debug("%s was gone before a message could be sent", self._server)
+
+
+def _settled(answer: asyncio.Future[bytes]) -> None:
+    """Nobody waits for this answer any more: let a failure set meanwhile pass without a complaint from asyncio."""
+    if not answer.done():
+        answer.cancel()
+    elif not answer.cancelled():
+        answer.exception()

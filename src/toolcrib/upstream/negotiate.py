@@ -1,0 +1,131 @@
+"""Finding out which protocol era a server speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from mcp_types import SERVER_INFO_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from toolcrib.model.reading import Identity
+from toolcrib.upstream.eras import Dress
+from toolcrib.upstream.link import Link
+from toolcrib.wire.jsonrpc import RpcError
+
+NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
+
+
+class Negotiation:
+    """One connect: the era remembered from last time costs one trip, an unknown one a probe first."""
+
+    def __init__(self, link: Link, next_id: Callable[[], int], client_info: Mapping[str, str]) -> None:
+        self._link = link
+        self._next_id = next_id
+        self._client_info = client_info
+
+    async def run(self, known: Identity | None, probe_seconds: float) -> Identity:
+        if known is not None and known.era == "modern":
+            return known
+        if known is not None:
+            return await self._handshake_or_discover()
+        try:
+            async with asyncio.timeout(probe_seconds):
+                return await self._discover(NEWEST_MODERN) or await self._handshake()
+        except TimeoutError:
+            return await self._handshake_or_discover()
+        except RpcError as refusal:
+            return await self._after_refusal(refusal)
+
+    async def _after_refusal(self, refusal: RpcError) -> Identity:
+        shared = _shared_modern(refusal)
+        if shared is not None:
+            found = await self._discover(shared)
+            if found is not None:
+                return found
+        if refusal.code == UNSUPPORTED_PROTOCOL_VERSION and not _offers_handshake(refusal):
+            raise refusal
+        return await self._handshake_or_discover()
+
+    async def _handshake_or_discover(self) -> Identity:
+        """The handshake; a server that answers it with its modern versions is asked once more in that era."""
+        try:
+            return await self._handshake()
+        except RpcError as refusal:
+            shared = _shared_modern(refusal)
+            found = await self._discover(shared) if shared is not None else None
+            if found is None:
+                raise
+            return found
+
+    async def _discover(self, version: str) -> Identity | None:
+        dress = Dress("modern", version, self._client_info)
+        raw = await self._link.request(
+            self._next_id(), "server/discover", dress.params({}), dress.headers("server/discover")
+        )
+        return _modern_identity(msgspec.json.decode(raw))
+
+    async def _handshake(self) -> Identity:
+        dress = Dress("legacy", LATEST_HANDSHAKE_VERSION, self._client_info)
+        params = {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": {},
+            "clientInfo": dict(self._client_info),
+        }
+        raw = await self._link.request(self._next_id(), "initialize", dress.params(params), {})
+        identity = _legacy_identity(msgspec.json.decode(raw))
+        settled = Dress("legacy", identity.protocol_version, self._client_info)
+        await self._link.notify("notifications/initialized", b"{}", settled.headers("notifications/initialized"))
+        return identity
+
+
+def _modern_identity(result: Any) -> Identity | None:
+    """The identity in a discover result, or None where it names no modern version we speak."""
+    if not isinstance(result, dict):
+        return None
+    offered = result.get("supportedVersions")
+    shared = [v for v in MODERN_PROTOCOL_VERSIONS if isinstance(offered, list) and v in offered]
+    if not shared:
+        return None
+    meta = _mapping(result.get("_meta"))
+    return Identity(
+        era="modern",
+        protocol_version=shared[-1],
+        server_info=_mapping(meta.get(SERVER_INFO_META_KEY)),
+        capabilities=_mapping(result.get("capabilities")),
+        instructions=str(result.get("instructions") or ""),
+    )
+
+
+def _legacy_identity(result: Any) -> Identity:
+    answer = _mapping(result)
+    return Identity(
+        era="legacy",
+        protocol_version=str(answer.get("protocolVersion") or LATEST_HANDSHAKE_VERSION),
+        server_info=_mapping(answer.get("serverInfo")),
+        capabilities=_mapping(answer.get("capabilities")),
+        instructions=str(answer.get("instructions") or ""),
+    )
+
+
+def _shared_modern(refusal: RpcError) -> str | None:
+    shared = [version for version in MODERN_PROTOCOL_VERSIONS if version in _supported(refusal)]
+    return shared[-1] if shared else None
+
+
+def _offers_handshake(refusal: RpcError) -> bool:
+    supported = _supported(refusal)
+    return not supported or any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in supported)
+
+
+def _supported(refusal: RpcError) -> list[Any]:
+    if refusal.code != UNSUPPORTED_PROTOCOL_VERSION:
+        return []
+    supported = _mapping(refusal.data).get("supported")
+    return supported if isinstance(supported, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

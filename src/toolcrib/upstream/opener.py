@@ -1,0 +1,102 @@
+"""From a server's entry to an open link: variables resolved, environment made, transport chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+from toolcrib.config.secret_refs import bearer_for, child_environment, resolve_launch
+from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.upstream.http_client import open_http_client
+from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.sse import LegacySseLink
+from toolcrib.upstream.stderr_ring import StderrRing
+from toolcrib.upstream.stdio import StdioLink
+from toolcrib.upstream.streamable_http import StreamableHttpLink
+from toolcrib.upstream.watchdog import Guard
+
+
+@dataclass(frozen=True, slots=True)
+class TransportLimits:
+    """How long connecting may take and how large a message may be."""
+
+    connect_seconds: float = 10.0
+    max_line_bytes: int = 16 * 1024 * 1024
+    max_body_bytes: int = 10 * 1024 * 1024
+
+
+class LinkOpener:
+    """Opens links for a pool; holds what they share: the HTTP client, the watchdog, and what servers wrote to stderr."""
+
+    def __init__(self, *, env: Mapping[str, str], logs_dir: Path, limits: TransportLimits, user_agent: str) -> None:
+        self._env = env
+        self._logs_dir = logs_dir
+        self._limits = limits
+        self._user_agent = user_agent
+        self._guard = Guard()
+        self._client: httpx2.AsyncClient | None = None
+        self._making_client = asyncio.Lock()
+        self.stderr: dict[str, StderrRing] = {}
+
+    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
+        launch = resolve_launch(spec.launch, self._env, server=spec.name)
+        if isinstance(launch, StdioLaunch):
+            return await self._start(spec, launch, on_notification)
+        return await self._connect(spec, launch, on_notification)
+
+    async def close(self) -> None:
+        """Free what is shared; every link must be closed before."""
+        self._guard.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _start(self, spec: ServerSpec, launch: StdioLaunch, on_notification: NotificationHandler) -> Link:
+        ring = self.stderr.setdefault(spec.name, StderrRing(file=self._logs_dir / f"{spec.name}.log"))
+        return await StdioLink.open(
+            spec.name,
+            [launch.command, *launch.args],
+            child_environment(launch, self._env, server=spec.name),
+            launch.cwd,
+            on_notification=on_notification,
+            stderr=ring,
+            guard=self._guard,
+            max_line_bytes=self._limits.max_line_bytes,
+        )
+
+    async def _connect(self, spec: ServerSpec, launch: RemoteLaunch, on_notification: NotificationHandler) -> Link:
+        headers = dict(launch.headers)
+        if bearer := bearer_for(spec, self._env):
+            headers.setdefault("Authorization", f"Bearer {bearer}")
+        client = await self._http_client()
+        if launch.transport == "sse":
+            return await LegacySseLink.open(
+                spec.name,
+                launch.url,
+                headers,
+                client=client,
+                on_notification=on_notification,
+                max_body_bytes=self._limits.max_body_bytes,
+                connect_seconds=self._limits.connect_seconds,
+            )
+        return await StreamableHttpLink.open(
+            spec.name,
+            launch.url,
+            headers,
+            client=client,
+            on_notification=on_notification,
+            max_body_bytes=self._limits.max_body_bytes,
+        )
+
+    async def _http_client(self) -> httpx2.AsyncClient:
+        # Made on first need, in a thread: loading certificates takes tens of milliseconds.
+        async with self._making_client:
+            if self._client is None:
+                self._client = await asyncio.to_thread(
+                    open_http_client, user_agent=self._user_agent, connect_seconds=self._limits.connect_seconds
+                )
+        return self._client

@@ -1,0 +1,78 @@
+"""All connections: opened on first need, one per server, closed together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from toolcrib.errors import ServerConnectionError
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.status import DISCONNECTED, ServerStatus
+from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy, OpenLink
+
+ServerHook = Callable[[str], None]
+
+
+class Pool:
+    """Holds a connection per configured server; a changed entry gets a new one, the others go on undisturbed."""
+
+    def __init__(
+        self,
+        open_link: OpenLink,
+        policy: ConnectionPolicy,
+        *,
+        known_identity: Callable[[str], Identity | None],
+        on_connected: Callable[[str, Identity], None],
+        on_tools_changed: ServerHook,
+    ) -> None:
+        self._open_link = open_link
+        self._policy = policy
+        self._known_identity = known_identity
+        self._on_connected = on_connected
+        self._on_tools_changed = on_tools_changed
+        self._connections: dict[str, Connection] = {}
+
+    async def configure(self, specs: Iterable[ServerSpec], policy: ConnectionPolicy) -> None:
+        """Take a new set of servers; only what changed is closed."""
+        wanted = {spec.name: spec for spec in specs}
+        same_policy, self._policy = policy == self._policy, policy
+        kept = {n: c for n, c in self._connections.items() if same_policy and wanted.get(n) == c.spec}
+        gone = [connection for name, connection in self._connections.items() if name not in kept]
+        self._connections = kept | {name: self._connection(s) for name, s in wanted.items() if name not in kept}
+        await _close_all(gone)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        return await self._get(call.server).call(call)
+
+    async def read(self, server: str) -> ServerReading:
+        return await self._get(server).read()
+
+    def status(self, server: str) -> ServerStatus:
+        connection = self._connections.get(server)
+        return DISCONNECTED if connection is None else connection.status
+
+    async def close(self) -> None:
+        """Close every connection, all at once, so that the time does not grow with their number."""
+        connections, self._connections = list(self._connections.values()), {}
+        await _close_all(connections)
+
+    def _get(self, server: str) -> Connection:
+        connection = self._connections.get(server)
+        if connection is None:
+            raise ServerConnectionError("the server is not configured any more", server=server)
+        return connection
+
+    def _connection(self, spec: ServerSpec) -> Connection:
+        hooks = ConnectionHooks(
+            known_identity=partial(self._known_identity, spec.name),
+            on_connected=partial(self._on_connected, spec.name),
+            on_tools_changed=partial(self._on_tools_changed, spec.name),
+        )
+        return Connection(spec, self._open_link, self._policy, hooks)
+
+
+async def _close_all(connections: Iterable[Connection]) -> None:
+    await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)

@@ -1,0 +1,120 @@
+"""One negotiated connection to a server: read its tools, call them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+
+from toolcrib.errors import CallTimeout, ToolExecutionError
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.upstream.eras import Dress
+from toolcrib.upstream.inbox import Inbox
+from toolcrib.upstream.link import Link
+from toolcrib.upstream.negotiate import Negotiation
+from toolcrib.upstream.tool_list import ListLimits, list_all_tools
+from toolcrib.wire.jsonrpc import RpcError
+
+log = logging.getLogger(__name__)
+
+OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running it again."
+
+
+class Session:
+    """Speaks MCP over a link in the era that was found; nothing of a result is decoded."""
+
+    def __init__(self, server: str, link: Link, inbox: Inbox, identity: Identity, dress: Dress, ids: Callable[[], int]):
+        self._server = server
+        self.link = link
+        self._inbox = inbox
+        self.identity = identity
+        self._dress = dress
+        self._next_id = ids
+        self._log_level: str | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        server: str,
+        link: Link,
+        inbox: Inbox,
+        *,
+        known: Identity | None,
+        probe_seconds: float,
+        client_info: Mapping[str, str],
+    ) -> Session:
+        next_id = itertools.count(1).__next__
+        try:
+            identity = await Negotiation(link, next_id, client_info).run(known, probe_seconds)
+        except RpcError as refusal:
+            raise ToolExecutionError(
+                f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code
+            ) from refusal
+        dress = Dress(identity.era, identity.protocol_version, client_info)
+        return cls(server, link, inbox, identity, dress, next_id)
+
+    async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
+        """The server's identity and its whole tool list."""
+
+        async def fetch_page(params: Mapping[str, object]) -> bytes:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._request("tools/list", params)
+
+        try:
+            listed = await list_all_tools(fetch_page, limits)
+        except TimeoutError:
+            raise CallTimeout(f"tools/list took longer than {timeout_seconds:g} s", server=self._server) from None
+        except RpcError as error:
+            raise ToolExecutionError(
+                f"tools/list failed: {error.message}", server=self._server, rpc_code=error.code
+            ) from error
+        return ServerReading(self.identity, tuple(listed.definitions), listed.ttl_seconds, tuple(listed.warnings))
+
+    async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
+        """Run a tool; a call that takes too long is cancelled on the server."""
+        name = call.target.upstream_name if call.target is not None else call.tool
+        request_id = self._next_id()
+        await self._ask_for_logs(call)
+        params = self._dress.call_params(call, name, request_id)
+        try:
+            with self._inbox.listening(request_id, call.listener):
+                async with asyncio.timeout(timeout_seconds):
+                    raw = await self.link.request(
+                        request_id, "tools/call", params, self._dress.call_headers(call, name)
+                    )
+        except TimeoutError:
+            raise CallTimeout(
+                f"no answer within {timeout_seconds:g} s; the call was cancelled",
+                server=self._server,
+                hint=OUTCOME_UNKNOWN,
+            ) from None
+        except RpcError as error:
+            raise ToolExecutionError(error.message, server=self._server, rpc_code=error.code) from error
+        return ToolResult(raw)
+
+    async def hear_changes(self) -> None:
+        """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""
+        tools = self.identity.capabilities.get("tools")
+        if self.identity.era != "modern" or not isinstance(tools, Mapping) or not tools.get("listChanged"):
+            return
+        try:
+            await self._request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        except RpcError as error:
+            log.debug("%s: no subscription to changes: %s", self._server, error)
+
+    async def _request(self, method: str, params: Mapping[str, object]) -> bytes:
+        return await self.link.request(self._next_id(), method, self._dress.params(params), self._dress.headers(method))
+
+    async def _ask_for_logs(self, call: ToolCall) -> None:
+        """A handshake-era server is told once which log messages are wanted; a modern one hears it per request."""
+        wanted = call.log_level
+        if wanted is None or wanted == self._log_level or self.identity.era == "modern":
+            return
+        self._log_level = wanted
+        if "logging" in self.identity.capabilities:
+            try:
+                await self._request("logging/setLevel", {"level": wanted})
+            except RpcError as error:
+                log.debug("%s: log level not set: %s", self._server, error)

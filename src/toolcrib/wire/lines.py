@@ -1,0 +1,40 @@
+"""Bytes from a pipe, cut into lines."""
+
+from __future__ import annotations
+
+
+class LineSplitter:
+    """Collects chunks and hands out whole lines; a line over the limit is dropped up to its end and counted."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+        self.dropped = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines completed by `chunk`, without their line ends; blank lines are left out."""
+        *complete, rest = chunk.split(b"\n")
+        lines = [line for piece in complete if (line := self._finish(piece))]
+        self._keep(rest)
+        return lines
+
+    def _finish(self, piece: bytes) -> bytes:
+        self._keep(piece)
+        line = b"" if self._skipping else b"".join(self._parts).rstrip(b"\r")
+        self._parts.clear()
+        self._size = 0
+        self._skipping = False
+        return line
+
+    def _keep(self, piece: bytes) -> None:
+        if self._skipping or not piece:
+            return
+        self._size += len(piece)
+        if self._size > self._max_bytes:
+            self._skipping = True
+            self.dropped += 1
+            self._parts.clear()
+        else:
+            self._parts.append(piece)

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from toolcrib.errors import ConfigurationError
+
+from tests.config.conftest import write
+
+ONE = "servers: {one: {command: x}}"
+PROJECT_FILES = [".anygpt/mcp-discovery.config.yaml", "toolcrib.yml", "anygpt.config.yaml"]
+
+
+def test_a_named_file_is_used(machine):
+    file = write(machine.cwd / "any.yaml", ONE)
+    assert machine.load(file).file == file
+    assert machine.load(Path("any.yaml")).file == file
+    assert machine.load(TOOLCRIB_CONFIG=str(file)).file == file
+
+
+def test_the_argument_wins_over_the_variable(machine):
+    first, second = write(machine.cwd / "1.yaml", ONE), write(machine.cwd / "2.yaml", ONE)
+    assert machine.load(first, TOOLCRIB_CONFIG=str(second)).file == first
+
+
+@pytest.mark.parametrize("content", [None, "{", "- 1"])
+def test_a_named_file_that_is_missing_or_broken_is_an_error(machine, content):
+    file = machine.cwd / "any.yaml"
+    if content is not None:
+        write(file, content)
+    with pytest.raises(ConfigurationError) as refusal:
+        machine.load(file)
+    assert refusal.value.problems[0].source == str(file)
+    with pytest.raises(ConfigurationError):
+        machine.load(TOOLCRIB_CONFIG=str(file))
+
+
+def test_a_named_typescript_file_is_an_error_for_now(machine):
+    with pytest.raises(ConfigurationError, match="not read yet"):
+        machine.load(write(machine.cwd / "any.ts", "export default {}"))
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_a_file_of_the_working_directory_is_used_only_once_trusted(machine, name):
+    file = write(machine.cwd / name, f"discovery: {{{ONE}}}")
+    own = write(machine.paths.config_dir / "toolcrib.yaml", "servers: {mine: {command: y}}")
+    before = machine.load()
+    assert before.file == own
+    assert [spec.name for spec in before.servers] == ["mine"]
+    assert any(str(file) in warning and "toolcrib trust" in warning for warning in before.warnings)
+    assert file in before.watched_files
+
+    machine.trusted.trust(file)
+    after = machine.load()
+    assert after.file == file
+    assert after.warnings == ()
+
+
+def test_an_edited_file_must_be_trusted_again(machine):
+    file = write(machine.cwd / "toolcrib.yaml", ONE)
+    machine.trusted.trust(file)
+    write(file, "servers: {one: {command: evil}}")
+    settings = machine.load()
+    assert settings.file is None
+    assert settings.servers == ()
+
+
+@pytest.mark.parametrize("content", ["{", "x" * 11_000_000])
+def test_an_untrusted_file_cannot_stop_the_gateway(machine, content):
+    write(machine.cwd / "toolcrib.yaml", content)
+    assert machine.load().file is None
+
+
+def test_a_pipe_in_the_working_directory_delays_nobody(machine):
+    os.mkfifo(machine.cwd / "toolcrib.yaml")
+    assert machine.load().file is None
+
+
+def test_the_first_place_in_the_order_wins(machine):
+    order = [
+        machine.cwd / ".anygpt/mcp-discovery.config.json",
+        machine.cwd / "toolcrib.toml",
+        machine.cwd / "anygpt.config.json",
+        machine.home / ".anygpt/mcp-discovery.config.yaml",
+        machine.paths.config_dir / "toolcrib.yml",
+    ]
+    for file in order:
+        write(file, "" if file.suffix == ".toml" else '{"discovery": {}}')
+        machine.trusted.trust(file)
+    for file in order:
+        assert machine.load().file == file
+        file.unlink()
+    assert machine.load().file is None
+
+
+def test_extensions_are_tried_in_their_order(machine):
+    folder = machine.paths.config_dir
+    for extension in (".toml", ".json", ".yml", ".yaml"):
+        file = write(folder / f"toolcrib{extension}", "" if extension == ".toml" else "{}")
+        assert machine.load().file == file
+
+
+def test_an_anygpt_file_without_our_section_is_passed_over(machine):
+    file = write(machine.cwd / "anygpt.config.yaml", "providers: {}")
+    machine.trusted.trust(file)
+    assert machine.load().file is None
+
+
+def test_a_typescript_file_is_reported_and_passed_over(machine):
+    write(machine.home / ".anygpt/mcp-discovery.config.ts", "export default {}")
+    own = write(machine.paths.config_dir / "toolcrib.yaml", ONE)
+    settings = machine.load()
+    assert settings.file == own
+    assert "not read yet" in settings.warnings[0]
+
+
+def test_at_home_the_users_own_file_needs_no_trust(machine):
+    file = write(machine.home / ".anygpt/mcp-discovery.config.yaml", ONE)
+    machine.cwd = machine.home
+    assert machine.load().file == file
+
+
+def test_a_source_beside_a_trusted_project_file_needs_trust_of_its_own(machine):
+    config = write(machine.cwd / "toolcrib.yaml", "sources: [{type: custom, path: ./more.yaml}]")
+    more = write(machine.cwd / "more.yaml", ONE)
+    machine.trusted.trust(config)
+    before = machine.load()
+    assert before.servers == ()
+    assert before.source_states[0].state == "untrusted"
+    assert any(str(more) in warning for warning in before.warnings)
+    machine.trusted.trust(more)
+    assert [spec.name for spec in machine.load().servers] == ["one"]
+
+
+def test_trust_is_kept_for_the_owner_alone(machine):
+    machine.trusted.trust(write(machine.cwd / "toolcrib.yaml", ONE))
+    mode = machine.paths.trusted_files.stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+    assert sorted(path.name for path in machine.paths.state_dir.iterdir()) == ["trusted.json"]
+
+
+def test_trust_follows_the_real_path(machine):
+    file = write(machine.cwd / "real.yaml", ONE)
+    link = machine.cwd / "link.yaml"
+    link.symlink_to(file)
+    machine.trusted.trust(link)
+    assert machine.trusted.is_trusted(file)
+    assert machine.trusted.paths() == (file.resolve(),)
+
+
+def test_forgotten_files_are_no_longer_trusted(machine):
+    file = write(machine.cwd / "a.yaml", ONE)
+    machine.trusted.trust(file)
+    assert machine.trusted.forget(file)
+    assert not machine.trusted.forget(file)
+    assert not machine.trusted.is_trusted(file)
+
+
+def test_a_trusted_file_that_is_gone_is_not_trusted(machine):
+    file = write(machine.cwd / "a.yaml", ONE)
+    machine.trusted.trust(file)
+    file.unlink()
+    assert not machine.trusted.is_trusted(file)
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{", '{"a": 1}', "\x00"])
+def test_a_record_that_cannot_be_read_trusts_nothing(machine, record):
+    file = write(machine.cwd / "a.yaml", ONE)
+    write(machine.paths.trusted_files, record)
+    assert not machine.trusted.is_trusted(file)
+    machine.trusted.trust(file)
+    assert machine.trusted.is_trusted(file)
+
+
+def test_a_file_that_is_not_there_cannot_be_trusted(machine):
+    with pytest.raises(ConfigurationError):
+        machine.trusted.trust(machine.cwd / "none.yaml")

@@ -1,0 +1,110 @@
+"""What every test gets: a machine of its own, asyncio, and the real servers on request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.servers import launch
+from tests.servers.launch import Launch
+
+# Examples are timed by the test's own timeout: a busy machine must not fail one. CI draws the same examples every time.
+settings.register_profile("toolcrib", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("toolcrib")
+
+FOREIGN_VARIABLES = ("TOOLCRIB_", "CCOS_MCP_", "XDG_")
+FOREIGN_ENDINGS = ("_MCP_TOKEN", "_MCP_ENDPOINT")
+REAL_SERVERS = {
+    "everything_server",
+    "filesystem_server",
+    "memory_server",
+    "time_server",
+    "git_server",
+    "fetch_server",
+    "inspector",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts a real server, so that `-m "not real"` leaves out all of it and nothing else."""
+    for item in items:
+        if REAL_SERVERS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("real")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _own_machine(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the person's home, configuration and tokens out of the test, and the test out of theirs."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(FOREIGN_VARIABLES) or name.endswith(FOREIGN_ENDINGS) or name == "MCP_AUTH_TOKEN":
+                patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        patch.setenv("USERPROFILE", str(home))
+        patch.setenv("TOOLCRIB_HOME", str(home / "toolcrib"))
+        patch.chdir(tmp_path)
+        yield
+
+
+@pytest.fixture
+def process_environment() -> dict[str, str]:
+    """What a gateway started through the SDK's client must be handed: the SDK passes on hardly any variables."""
+    wanted = ("HOME", "PATH", "TOOLCRIB_HOME", "COVERAGE_PROCESS_CONFIG")
+    return {name: os.environ[name] for name in wanted if name in os.environ}
+
+
+@pytest.fixture
+def everything_server() -> Launch:
+    return _installed(launch.everything)
+
+
+@pytest.fixture
+def filesystem_server() -> Callable[[Path], Launch]:
+    return partial(_installed, launch.filesystem)
+
+
+@pytest.fixture
+def memory_server() -> Callable[[Path], Launch]:
+    return partial(_installed, launch.memory)
+
+
+@pytest.fixture
+def time_server() -> Launch:
+    return _installed(launch.time)
+
+
+@pytest.fixture
+def git_server() -> Callable[[Path], Launch]:
+    return partial(_installed, launch.git)
+
+
+@pytest.fixture
+def fetch_server() -> Launch:
+    return _installed(launch.fetch)
+
+
+@pytest.fixture
+def inspector() -> Launch:
+    """The Inspector's CLI; append the server's command line, or `--server-url`, and `--method`."""
+    return _installed(launch.inspector)
+
+
+def _installed(resolve: Callable[..., Launch], *where: Path) -> Launch:
+    try:
+        return resolve(*where)
+    except launch.NotInstalled as missing:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))

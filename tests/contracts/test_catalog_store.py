@@ -1,0 +1,343 @@
+"""One suite for every store of the catalogue."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolcrib.catalog.store import CatalogStore, GatewayRow, ServerRecord
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.tool import Tool
+from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.storage.sqlite import SqliteCatalog
+
+IDENTITY = Identity(
+    era="modern",
+    protocol_version="2026-07-28",
+    server_info={"name": "Files", "version": "1.2"},
+    capabilities={"tools": {"listChanged": True}},
+    instructions="Ask for a file.",
+)
+
+
+def definition(name: str, description: str = "Does it.") -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object"}}
+
+
+def reading(*definitions: Mapping[str, Any], ttl_seconds: float | None = None) -> ServerReading:
+    return ServerReading(IDENTITY, definitions, ttl_seconds)
+
+
+def names(tools: list[Tool]) -> list[str]:
+    return [tool.id for tool in tools]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
+    makers: dict[str, Callable[[], CatalogStore]] = {
+        "memory": MemoryCatalog,
+        "sqlite": lambda: SqliteCatalog(tmp_path / "catalogue.db"),
+    }
+    opened = makers[request.param]()
+    yield opened
+    opened.close()
+
+
+def test_a_new_catalogue_is_empty(store: CatalogStore) -> None:
+    assert (store.servers(), store.all_tools(), store.tools("files"), store.gateways()) == ({}, [], [], [])
+
+
+def test_a_reading_comes_back_as_it_was_saved(store: CatalogStore) -> None:
+    tools = (definition("write"), definition("read"))
+
+    assert store.save_reading("files", "launch", reading(*tools, ttl_seconds=60.0), 1000.0)
+
+    assert store.servers() == {"files": ServerRecord("files", "launch", IDENTITY, 1000.0, 60.0, tool_count=2)}
+    assert store.tools("files") == [Tool("files", "write", tools[0]), Tool("files", "read", tools[1])]
+
+
+def test_a_tool_read_back_has_the_fingerprint_of_its_definition(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+
+    assert store.tools("files")[0].fingerprint == Tool.from_mcp("files", definition("read")).fingerprint
+
+
+def test_all_tools_are_ordered_by_server_then_as_the_server_ordered_them(store: CatalogStore) -> None:
+    store.save_reading("web", "launch", reading(definition("z"), definition("a")), 1.0)
+    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+
+    assert names(store.all_tools()) == ["files:read", "web:z", "web:a"]
+    assert list(store.servers()) == ["files", "web"]
+
+
+def test_the_same_definitions_again_are_no_change_but_renew_the_age(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+
+    assert not store.save_reading("files", "launch", reading(definition("a"), definition("b")), 2.0)
+    assert store.servers()["files"].read_at == 2.0
+
+
+def test_another_order_of_tools_is_kept_without_being_a_change(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+
+    assert not store.save_reading("files", "launch", reading(definition("b"), definition("a")), 2.0)
+    assert names(store.tools("files")) == ["files:b", "files:a"]
+
+
+def test_another_order_of_keys_is_no_change(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+
+    assert not store.save_reading("files", "launch", reading(dict(reversed(definition("a").items()))), 2.0)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (definition("a", "Does something else."), definition("b")),
+        (definition("a"),),
+        (definition("a"), definition("b"), definition("c")),
+        (),
+    ],
+)
+def test_a_changed_added_or_removed_definition_is_a_change(
+    store: CatalogStore, after: tuple[dict[str, Any], ...]
+) -> None:
+    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+
+    assert store.save_reading("files", "launch", reading(*after), 2.0)
+    assert [tool.definition for tool in store.tools("files")] == list(after)
+    assert store.servers()["files"].tool_count == len(after)
+
+
+def test_a_reading_of_one_server_leaves_the_others_alone(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_reading("web", "launch", reading(definition("get")), 1.0)
+    store.save_reading("web", "launch", reading(), 2.0)
+
+    assert names(store.all_tools()) == ["files:read"]
+
+
+def test_of_two_tools_with_one_name_the_first_is_kept(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a", "First."), definition("a", "Second.")), 1.0)
+
+    assert [tool.description for tool in store.tools("files")] == ["First."]
+
+
+def test_an_entry_without_a_name_is_left_out(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading({"description": "Nameless."}, definition("a")), 1.0)
+
+    assert names(store.tools("files")) == ["files:a"]
+
+
+def test_what_is_given_out_cannot_change_what_is_kept(store: CatalogStore) -> None:
+    given_in = definition("a")
+    store.save_reading("files", "launch", reading(given_in), 1.0)
+    given_in["description"] = "Changed outside."
+    vars(store.tools("files")[0])["definition"]["description"] = "Changed outside."
+
+    assert store.tools("files")[0].description == "Does it."
+
+
+def test_a_failure_keeps_the_tools_and_says_why(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a"), ttl_seconds=5.0), 1.0)
+    store.record_failure("files", "launch", "it did not start", 2.0)
+
+    assert store.servers()["files"] == ServerRecord(
+        "files", "launch", IDENTITY, 1.0, 5.0, error="it did not start", error_at=2.0, tool_count=1
+    )
+    assert names(store.tools("files")) == ["files:a"]
+
+
+def test_a_failure_of_a_server_never_read_is_remembered(store: CatalogStore) -> None:
+    store.record_failure("files", "launch", "no such command", 2.0)
+
+    assert store.servers() == {
+        "files": ServerRecord("files", "launch", None, None, None, error="no such command", error_at=2.0)
+    }
+
+
+def test_a_failure_of_a_changed_launch_makes_the_server_count_as_never_read(store: CatalogStore) -> None:
+    store.save_reading("files", "old launch", reading(definition("a"), ttl_seconds=5.0), 1.0)
+    store.record_failure("files", "new launch", "no such command", 2.0)
+
+    assert store.servers()["files"] == ServerRecord(
+        "files", "new launch", None, None, None, error="no such command", error_at=2.0, tool_count=1
+    )
+
+
+def test_a_reading_clears_an_error_and_staleness(store: CatalogStore) -> None:
+    store.record_failure("files", "launch", "no such command", 2.0)
+    store.mark_stale(["files"])
+    store.save_reading("files", "launch", reading(), 3.0)
+
+    assert store.servers()["files"] == ServerRecord("files", "launch", IDENTITY, 3.0, None)
+
+
+def test_a_stale_server_keeps_its_tools_and_can_come_back(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("web", "launch", reading(), 1.0)
+
+    store.mark_stale({"files", "unknown"})
+    assert {name: record.stale for name, record in store.servers().items()} == {"files": True, "web": False}
+    assert names(store.tools("files")) == ["files:a"]
+
+    store.mark_stale(["files"], stale=False)
+    assert not store.servers()["files"].stale
+
+
+def test_a_forgotten_server_is_gone_with_its_tools(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.forget("files")
+    store.forget("files")
+
+    assert (store.servers(), store.all_tools()) == ({}, [])
+
+
+def test_every_change_of_servers_or_tools_changes_the_token(store: CatalogStore) -> None:
+    changes: list[Callable[[], object]] = [
+        lambda: store.save_reading("files", "launch", reading(definition("a")), 1.0),
+        lambda: store.save_reading("files", "launch", reading(definition("a")), 2.0),
+        lambda: store.record_failure("files", "launch", "gone", 3.0),
+        lambda: store.mark_stale(["files"]),
+        lambda: store.mark_stale(["files"], stale=False),
+        lambda: store.forget("files"),
+    ]
+    tokens = [store.change_token()]
+    for change in changes:
+        change()
+        tokens.append(store.change_token())
+
+    assert len(set(tokens)) == len(changes) + 1
+
+
+def test_what_changes_nothing_in_the_catalogue_leaves_the_token(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    before = store.change_token()
+
+    store.mark_stale(["files"], stale=False)
+    store.mark_stale([])
+    store.forget("unknown")
+    store.try_lease("files", "me", 1.0, 60.0)
+    store.gateway_started(GatewayRow("me", 7, "stdio", 1.0, 1.0))
+    store.gateway_seen("me", 2.0, {"files": "connected"})
+
+    assert store.change_token() == before
+
+
+def test_a_lease_excludes_others_until_it_ends_or_is_released(store: CatalogStore) -> None:
+    assert store.try_lease("files", "me", 100.0, 30.0)
+    assert not store.try_lease("files", "you", 129.9, 30.0)
+    assert store.try_lease("web", "you", 100.0, 30.0)
+    assert store.try_lease("files", "you", 130.0, 30.0)
+    assert not store.try_lease("files", "me", 131.0, 30.0)
+
+    store.release_lease("files", "you")
+    assert store.try_lease("files", "me", 132.0, 30.0)
+
+
+def test_the_holder_may_renew_its_lease(store: CatalogStore) -> None:
+    store.try_lease("files", "me", 100.0, 30.0)
+
+    assert store.try_lease("files", "me", 120.0, 30.0)
+    assert not store.try_lease("files", "you", 140.0, 30.0)
+
+
+def test_nobody_releases_the_lease_of_another(store: CatalogStore) -> None:
+    store.try_lease("files", "me", 100.0, 30.0)
+    store.release_lease("files", "you")
+    store.release_lease("never leased", "you")
+
+    assert not store.try_lease("files", "you", 101.0, 30.0)
+
+
+def test_gateways_are_listed_with_what_they_last_said(store: CatalogStore) -> None:
+    store.gateway_started(GatewayRow("b", 11, "http", 2.0, 2.0))
+    store.gateway_started(GatewayRow("a", 10, "stdio", 1.0, 1.0))
+    store.gateway_seen("a", 5.0, {"files": "connected"})
+    store.gateway_seen("unknown", 5.0, {})
+
+    assert store.gateways() == [
+        GatewayRow("a", 10, "stdio", 1.0, 5.0, {"files": "connected"}),
+        GatewayRow("b", 11, "http", 2.0, 2.0),
+    ]
+
+
+def test_a_gateway_that_leaves_gives_its_leases_back(store: CatalogStore) -> None:
+    store.gateway_started(GatewayRow("me", 10, "stdio", 1.0, 1.0))
+    store.try_lease("files", "me", 1.0, 1000.0)
+    store.try_lease("web", "you", 1.0, 1000.0)
+    store.gateway_gone("me")
+
+    assert store.gateways() == []
+    assert store.try_lease("files", "you", 2.0, 10.0)
+    assert not store.try_lease("web", "me", 2.0, 10.0)
+
+
+def test_several_threads_write_at_once_and_nothing_is_lost(store: CatalogStore) -> None:
+    def write(thread: int) -> None:
+        for number in range(10):
+            store.save_reading(f"s{thread}-{number}", "launch", reading(definition("a"), definition("b")), 1.0)
+            store.all_tools()
+
+    threads = [threading.Thread(target=write, args=(thread,), daemon=True) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+
+    assert (len(store.servers()), len(store.all_tools())) == (40, 80)
+
+
+def test_closing_twice_is_harmless(store: CatalogStore) -> None:
+    store.close()
+    store.close()
+
+
+texts = st.text(max_size=40)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+definitions = st.builds(lambda extra, name: {**extra, "name": name}, st.dictionaries(texts, json_values), texts)
+
+
+@given(st.lists(definitions, max_size=5, unique_by=lambda item: str(item["name"])))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_json_definition_comes_back_equal(store: CatalogStore, tools: list[dict[str, Any]]) -> None:
+    store.save_reading("any", "launch", reading(*tools), 1.0)
+
+    assert store.tools("any") == [Tool("any", str(tool["name"]), tool) for tool in tools]
+
+
+@given(st.text("aÄ😀\n\0\ud800\udbff", min_size=1) | st.text("aÄ😀\n\0\udc00\udfff", min_size=1))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_half_surrogate_pairs_are_replaced_everywhere_and_nothing_fails(store: CatalogStore, text: str) -> None:
+    odd = {"name": text, "description": text, "inputSchema": {"properties": {text: {"enum": [text]}}}}
+    identity = Identity("legacy", "2024-11-05", {"name": text}, {}, text)
+    store.save_reading("any", "launch", ServerReading(identity, (odd,)), 1.0)
+    store.record_failure("any", "launch", text, 2.0)
+    store.gateway_started(GatewayRow("me", 1, "stdio", 1.0, 1.0, {"any": "x"}))
+    record, (tool,) = store.servers()["any"], store.tools("any")
+
+    assert record.identity is not None
+    for kept in (tool.name, tool.description, record.identity.instructions, record.error):
+        kept.encode()
+        assert kept.replace("�", "") == "".join(char for char in text if not "\ud800" <= char <= "\udfff")
+    assert not store.save_reading("any", "launch", ServerReading(identity, (odd,)), 3.0)
+
+
+def test_a_definition_of_the_largest_size_and_depth_comes_back_equal(store: CatalogStore) -> None:
+    nested: dict[str, Any] = {"type": "string"}
+    for _ in range(64):
+        nested = {"type": "object", "properties": {"inner": nested}}
+    large = {"name": "large", "description": "ü" * 64 * 1024, "inputSchema": nested}
+    store.save_reading("any", "launch", reading(large), 1.0)
+
+    assert store.tools("any")[0].definition == large
