@@ -70,7 +70,7 @@ def test_titles_and_parameters_are_searched() -> None:
 
 
 def test_an_option_that_all_tools_of_a_server_share_finds_none_of_them() -> None:
-    schema = {"properties": {"tenant": {}}}
+    schema: dict[str, Any] = {"properties": {"tenant": {}}}
     tools = [tool("cloud", f"op{number}", f"thing{number}", inputSchema=schema) for number in range(6)]
     assert ToolIndex(tools).search("tenant") == []
 

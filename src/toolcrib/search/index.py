@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -105,7 +106,7 @@ class ToolIndex:
 
 def _relevance(share: float) -> float:
     """The share of a perfect score, as a chance to be right: fitted by eye to the training queries, never certain."""
-    return round(min(share**0.6, 0.99), 2)
+    return round(min(math.pow(share, 0.6), 0.99), 2)
 
 
 def _no_tags(_tool: Tool) -> Iterable[str]:

@@ -24,7 +24,7 @@ _VERB_GROUPS = """
     analyze check inspect
     generate produce
 """
-# Measured on the training queries: flat between 0.15 and 0.4.
+# Measured on the training queries: about half a point of nDCG@10 over none; 0.15 does nearly as well.
 _KIN_WEIGHT = 0.3
 
 

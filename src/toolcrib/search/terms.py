@@ -12,19 +12,18 @@ import snowballstemmer
 MAX_TERM_CHARACTERS = 40
 
 # Words that say how something is asked rather than what for. Verbs stay in: in tool names they carry the meaning.
-_STOP_WORDS = frozenset(
-    """
+_PHRASING = """
     a am an and any are as at be been but by can could did do does for from had has have how i if in into is it its
     me my of on or our please shall should so some than that the their them then there these they this those to us
     was we were what when where which who whose why will with would you your d ll m re s t ve
-    """.split()
-)
+"""
+_STOP_WORDS = frozenset(_PHRASING.split())
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER_PART = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 # Scripts written without spaces: two neighbouring characters stand for a word.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 # Letters that Unicode does not take apart into a base letter and an accent.
-_LIGATURES = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+_LIGATURES = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "\u0131": "i"})
 _SHORT_IDENTIFIER = 4
 
 # A word's spellings: as a whole, and in parts.
