@@ -27,8 +27,8 @@ $(READY): pyproject.toml requirements/runtime.txt requirements/dev.txt src/toolc
 servers: $(READY)  ## install the third-party servers that tests talk to into .test-servers
 	$(BIN)/python scripts/install_test_servers.py
 
-run: $(READY)  ## serve MCP over HTTP on 127.0.0.1:8665
-	$(BIN)/toolcrib serve --http
+run: $(READY)  ## serve MCP over HTTP on 127.0.0.1:8665, with demo servers where none is configured
+	$(BIN)/toolcrib serve --http --demo
 
 test: servers  ## run every test and require the coverage floor
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_ARGS)

@@ -77,6 +77,10 @@ class Stock:
             self._index.remove(server)
             self._index.add(stocked.tool for stocked in self.shelf(server).values())
 
+    def drop_shelf(self, server: str) -> None:
+        """Look the tools of a server up in the catalogue again at the next need; the search index stays."""
+        self._shelves.invalidate(server)
+
     @property
     def specs(self) -> Mapping[str, ServerSpec]:
         return self._specs

@@ -5,9 +5,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from toolcrib.errors import ConfigurationError
 
 from tests.config.conftest import write
+from toolcrib.errors import ConfigurationError
 
 ONE = "servers: {one: {command: x}}"
 PROJECT_FILES = [".anygpt/mcp-discovery.config.yaml", "toolcrib.yml", "anygpt.config.yaml"]
@@ -177,3 +177,17 @@ def test_a_record_that_cannot_be_read_trusts_nothing(machine, record):
 def test_a_file_that_is_not_there_cannot_be_trusted(machine):
     with pytest.raises(ConfigurationError):
         machine.trusted.trust(machine.cwd / "none.yaml")
+
+
+def test_a_failed_write_leaves_the_record_as_it_was(machine, monkeypatch):
+    first, second = write(machine.cwd / "a.yaml", ONE), write(machine.cwd / "b.yaml", ONE)
+    machine.trusted.trust(first)
+
+    def full_disk(_handle: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        machine.trusted.trust(second)
+    assert machine.trusted.paths() == (first.resolve(),)
+    assert [path.name for path in machine.paths.state_dir.iterdir()] == ["trusted.json"]

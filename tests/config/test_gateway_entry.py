@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
 

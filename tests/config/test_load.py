@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
+
+from tests.config.conftest import write
 from toolcrib.config.load import load_settings
 from toolcrib.config.settings import Settings, ToolRule
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
-
-from tests.config.conftest import write
 
 SEED_EXAMPLE = """
 discovery:
@@ -169,7 +169,7 @@ def test_the_gateways_own_name_is_reserved(machine):
 def test_the_gateway_itself_is_left_out_under_any_name(machine):
     settings = machine.load_text(
         "http: {port: 9}\n"
-        "servers: {toolcrib: {command: uvx, args: [toolcrib]}, me: {url: 'http://localhost:9/mcp'}, other: {command: x}}"
+        "servers: {toolcrib: {command: uvx, args: [toolcrib]}, me: {url: 'http://[::1]:9/mcp'}, other: {command: x}}"
     )
     assert names(settings) == ["other"]
     assert settings.problems == ()

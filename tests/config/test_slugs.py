@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolcrib.config.names import nearest, slug
 from toolcrib.model.server import SERVER_NAME
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+
+from tests.config.conftest import write
 from toolcrib.config.settings import SourceState
 from toolcrib.config.sources import SOURCE_TYPES, Machine
 from toolcrib.model.server import DeclaredTool, Origin, ServerSpec, StdioLaunch
-
-from tests.config.conftest import write
 
 ONE = {"mcpServers": {"github": {"command": "npx", "args": ["-y", "gh"], "env": {"T": "${GITHUB_TOKEN}"}}}}
 GITHUB = StdioLaunch("npx", ("-y", "gh"), {"T": "${GITHUB_TOKEN}"})

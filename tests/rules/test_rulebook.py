@@ -242,8 +242,10 @@ def test_a_rule_that_matches_nothing_known_is_reported() -> None:
 
 def test_an_enabling_pattern_meant_for_a_server_name_is_explained() -> None:
     assert RuleBook([Rule(("*github*", "*file*"), enabled=True)]).check(TOOLS) == [
-        "rule 1 (*github*, *file*): *github* matches no tool, but the server name github; "
-        "for all tools of that server write github:*"
+        (
+            "rule 1 (*github*, *file*): *github* matches no tool, but the server name github; "
+            "for all tools of that server write github:*"
+        )
     ]
 
 

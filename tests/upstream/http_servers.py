@@ -41,7 +41,10 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def serve(app: Any) -> AsyncIterator[str]:
     """Serve `app` on a free port; the address, without a path."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    # With the protocol named, asyncio turns Nagle's delay off; it does not for a socket made without.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
     config = uvicorn.Config(
         app, log_level="critical", timeout_graceful_shutdown=1, ws="none", http="h11", date_header=False
     )

@@ -583,7 +583,7 @@ async def test_a_body_that_cannot_be_decompressed_is_a_failure(client: httpx2.As
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://127.0.0.1/x", "127.0.0.1:80", "", "http://", "http://a:99999/", "http://[", "file:///x"]
+    "url", ["ftp://127.0.0.1/x", "127.0.0.1:80", "", "http://", "http://a:99999/", "http://a:port/", "file:///x"]
 )
 async def test_an_address_that_is_not_http_is_refused_at_once(client: httpx2.AsyncClient, url: str) -> None:
     with pytest.raises(NeedsConfiguration):

@@ -192,9 +192,10 @@ class Online:
         )
 
     def _connected(self, server: str, identity: Identity) -> None:
-        """A server that came back may have changed: another version is read again."""
+        """A server that came back may have changed: its list is looked up anew, another version is read again."""
         known = self._offline.stock.identity(server)
-        if known is not None and known.server_info.get("version") != identity.server_info.get("version"):
+        self._offline.stock.drop_shelf(server)
+        if known is not None and _differ(known, identity):
             self._discovery.refresh(server)
 
     def _tools_changed(self, server: str) -> None:
@@ -202,6 +203,10 @@ class Online:
 
     def _statuses(self) -> dict[str, str]:
         return {name: self._pool.status(name).state for name in self._offline.stock.specs}
+
+
+def _differ(known: Identity, met: Identity) -> bool:
+    return known.era != met.era or known.server_info.get("version") != met.server_info.get("version")
 
 
 def _policy(settings: Settings) -> ConnectionPolicy:

@@ -37,7 +37,7 @@ def variable_stem(name: str) -> str:
 
 
 def apply_endpoints(specs: list[ServerSpec], env: Mapping[str, str], findings: Findings) -> list[ServerSpec]:
-    """The specs with the addresses the environment gives: those win over a file, and an unknown name is a new server."""
+    """The specs with the addresses the environment gives: those win over a file; an unknown name is a new server."""
     found = _endpoints(env, findings)
     matched = {variable_stem(spec.name) for spec in specs}
     moved = [_moved(spec, found.get(variable_stem(spec.name))) for spec in specs]

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolcrib.config.malformed import Malformed
 
-# In order: a string (kept), a line comment, a block comment, a comma before a closing bracket (seen after comments are gone).
+# Strings come first in both, so that what looks like a comment inside one is kept.
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _STRING_OR_TRAILING_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\n]")

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.config.described import Scalar
 from toolcrib.config.findings import Findings
-from toolcrib.config.settings import SCALARS, SCALARS_BY_KEY, Scalar
+from toolcrib.config.settings import SCALARS, SCALARS_BY_KEY
 from toolcrib.config.values import join, unknown_keys
 
 ENVIRONMENT = "environment"

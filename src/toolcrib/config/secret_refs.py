@@ -11,7 +11,7 @@ from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.entries import is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
-from toolcrib.errors import ConfigurationError, NeedsConfiguration
+from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch
 
 # `$$` comes first and is kept: it is part of passwords, and it shields the brace after it.
@@ -23,14 +23,16 @@ _REFERENCE = re.compile(
 )
 _MAX_ENV_FILE_BYTES = 1024 * 1024
 
-HARMLESS_VARIABLES = frozenset(
-    """PATH HOME USER LOGNAME SHELL TERM LANG LANGUAGE TMPDIR TEMP TMP TZ
-    HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS
-    XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
-    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432
-    COMMONPROGRAMFILES USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH COMPUTERNAME PUBLIC OS
-    NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE""".split()
+_HARMLESS_VARIABLE = re.compile(
+    r"""PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_\w+|TMPDIR|TEMP|TMP|TZ
+      | (HTTP|HTTPS|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|NODE_EXTRA_CA_CERTS
+      | XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR
+      | SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|(LOCAL)?APPDATA|PROGRAMDATA|(COMMON)?PROGRAMFILES(\(X86\))?
+      | PROGRAMW6432|USERPROFILE|USERNAME|USERDOMAIN|HOMEDRIVE|HOMEPATH|COMPUTERNAME|PUBLIC|OS
+      | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
+    re.VERBOSE | re.IGNORECASE,
 )
+_NAMED_NEED = re.compile(r"(?:input|file|command|config):[^$]+")
 
 
 class UnresolvedReference(Exception):
@@ -56,7 +58,7 @@ class _ResolvedRemote(RemoteLaunch):
 
 
 def resolve(text: str, env: Mapping[str, str]) -> str:
-    """The text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced, once; the replacement is not looked into."""
+    """The text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced; what comes in is not looked into."""
     missing: list[str] = []
     resolved = _resolve_into(text, env, missing)
     if missing:
@@ -86,8 +88,8 @@ def resolve_launch(launch: Launch, env: Mapping[str, str], *, server: str) -> La
 
 
 def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
-    """What a child process may see: a few harmless variables, then passEnv, the envFile, and the entry's env over all."""
-    harmless = {name: value for name, value in env.items() if _is_harmless(name)}
+    """What a child process may see: a few harmless variables, passEnv, the envFile, and the entry's env over all."""
+    harmless = {name: value for name, value in env.items() if _HARMLESS_VARIABLE.fullmatch(name)}
     passed = {name: env[name] for name in launch.pass_env if name in env}
     return {**harmless, **passed, **_env_file(launch, server), **launch.env}
 
@@ -122,7 +124,7 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
         name, default = match["name"], match["default"]
         if name is None:
             if match["foreign"] is not None:
-                missing.append(match["foreign"].strip("{} "))
+                missing.append(_need(match["foreign"].strip("{} ")))
             return match[0]
         found = env.get(name)
         if default is not None:
@@ -132,6 +134,11 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
         return found or ""
 
     return _REFERENCE.sub(value, text)
+
+
+def _need(reference: str) -> str:
+    # What follows the colon of a reference we cannot read may be a value; after these words it is a name.
+    return reference if _NAMED_NEED.fullmatch(reference) else reference.partition(":")[0]
 
 
 def _resolved_stdio(launch: StdioLaunch, value: Callable[[str], str], env: Mapping[str, str]) -> StdioLaunch:
@@ -167,11 +174,6 @@ def _with_home(text: str, env: Mapping[str, str]) -> str:
     return home + text[1:]
 
 
-def _is_harmless(name: str) -> bool:
-    folded = name.upper()
-    return folded in HARMLESS_VARIABLES or folded.startswith("LC_")
-
-
 def _env_file(launch: StdioLaunch, server: str) -> dict[str, str]:
     if not launch.env_file:
         return {}
@@ -180,5 +182,5 @@ def _env_file(launch: StdioLaunch, server: str) -> dict[str, str]:
     except ConfigurationError as error:
         reason = error.message
     except Malformed as error:
-        reason = f"{launch.env_file}: {error.place}: {error.message}"
+        reason = str(Problem(error.place, error.message, launch.env_file))
     raise NeedsConfiguration(f"server '{server}' needs its envFile: {reason}", server=server) from None

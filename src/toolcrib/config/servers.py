@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -58,9 +59,8 @@ def without_gateway(specs: Iterable[ServerSpec], own: OwnAddress, findings: Find
     kept = []
     for spec in specs:
         if is_gateway(spec.launch, own):
-            findings.warn(
-                f"server '{spec.name}' of {spec.origin.file or spec.origin.source} is this gateway itself and is left out"
-            )
+            place = spec.origin.file or spec.origin.source
+            findings.warn(f"server '{spec.name}' of {place} is this gateway itself and is left out")
         elif spec.name.lower() == BUILT_IN_SERVER:
             findings.skip(
                 spec.name, f"expected another name, '{BUILT_IN_SERVER}' is the gateway's own", spec.origin.file
@@ -109,7 +109,7 @@ def _names_to_try(spec: ServerSpec) -> Iterator[str]:
     yield spec.name
     renamed = f"{spec.name}-{slug(spec.origin.source)}"
     yield shorten(renamed, renamed)
-    for number in range(2, 1_000_000):
+    for number in itertools.count(2):
         yield shorten(f"{renamed}-{number}", f"{renamed}-{number}")
 
 

@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from toolcrib.config.described import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
 from toolcrib.model.server import ServerSpec
 
 KIB = 1024
 MIB = 1024 * KIB
 
-Kind = Literal["flag", "integer", "number", "text", "texts"]
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """How one setting is written, checked and explained; `name` is its attribute of `Settings`."""
-
-    name: str
-    key: str
-    kind: Kind
-    default: Any
-    description: str
-    unit: str = ""
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    optional: bool = False
-    seed_variable: str = ""
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that overrides the file."""
-        return "TOOLCRIB_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\.", "_", self.key).upper()
-
-
-def _scalar(key: str, kind: Kind, default: Any, description: str, **more: Any) -> Any:
-    return field(default=default, metadata={"key": key, "kind": kind, "description": description, **more})
-
-
-def _flag(key: str, default: bool, description: str) -> Any:
-    return _scalar(key, "flag", default, description)
-
-
-def _choice(key: str, choices: tuple[str, ...], description: str) -> Any:
-    return _scalar(key, "text", choices[0], description, choices=choices)
-
-
-def _count(key: str, default: int, description: str, unit: str = "", minimum: int = 1) -> Any:
-    return _scalar(key, "integer", default, description, unit=unit, minimum=minimum)
-
-
-def _size(key: str, default: int, description: str) -> Any:
-    return _count(key, default, description, unit="bytes", minimum=KIB)
-
-
-def _seconds(key: str, default: float, description: str, minimum: float = 0.01, **more: Any) -> Any:
-    return _scalar(key, "number", default, description, unit="seconds", minimum=minimum, maximum=31_536_000, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,81 +51,81 @@ class Settings:
     """All settings, read once and frozen; a reload makes a new one."""
 
     # What is behind the counter.
-    enabled: bool = _flag(
+    enabled: bool = flag(
         "enabled", True, "Offer the configured servers; false serves the five tools with nothing behind them."
     )
     # Entries may hold secrets in plain text.
     servers: tuple[ServerSpec, ...] = field(default=(), repr=False)
     sources: tuple[Source, ...] = ()
     tool_rules: tuple[ToolRule, ...] = ()
-    rule_precedence: RulePrecedence = _choice(
+    rule_precedence: RulePrecedence = choice(
         "rulePrecedence",
         ("deny", "first", "last"),
         "Which matching rule decides: a refusal always (deny), the first one, or the last one.",
     )
 
     # Caches.
-    cache_enabled: bool = _flag(
+    cache_enabled: bool = flag(
         "cache.enabled", True, "Keep server and tool lists; false reads a server again at each first need."
     )
-    cache_ttl_seconds: float = _seconds(
+    cache_ttl_seconds: float = seconds(
         "cache.ttl", 3600.0, "How long a list of servers or tools counts as fresh; 0 is never.", 0
     )
-    tool_cache_ttl_seconds: float = _seconds(
+    tool_cache_ttl_seconds: float = seconds(
         "toolCacheTtl",
         86_400.0,
         "How long discovered tool definitions are kept before a server is read again; 0 is never.",
         0,
         seed_variable="CCOS_MCP_CACHE_TTL",
     )
-    registry_cache_ttl_seconds: float = _seconds(
+    registry_cache_ttl_seconds: float = seconds(
         "registryCacheTtl", 3600.0, "How long an answer of the registry is kept.", 0
     )
 
     # Results.
-    results: ResultShape = _choice(
+    results: ResultShape = choice(
         "results",
         ("auto", "envelope", "passthrough"),
-        "How a result is handed on: JSON in an envelope and the rest as it came (auto), always or never in an envelope.",
+        "How results are handed on: only JSON in an envelope (auto), all of them (envelope), or none (passthrough).",
     )
-    max_result_bytes: int = _size(
+    max_result_bytes: int = size(
         "maxResultBytes", 64 * KIB, "A larger text or structured result becomes a preview and a handle."
     )
-    result_ttl_seconds: float = _seconds(
+    result_ttl_seconds: float = seconds(
         "resultTtl", 3600.0, "How long a large result can be read again through its handle."
     )
-    max_stored_result_bytes: int = _size("maxStoredResultBytes", 256 * MIB, "Room for all large results kept on disk.")
+    max_stored_result_bytes: int = size("maxStoredResultBytes", 256 * MIB, "Room for all large results kept on disk.")
 
     # Waiting.
-    call_timeout_seconds: float = _seconds("callTimeout", 30.0, "How long a tool may take to answer.")
-    connect_timeout_seconds: float = _seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
-    startup_timeout_seconds: float = _seconds(
+    call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
+    connect_timeout_seconds: float = seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
+    startup_timeout_seconds: float = seconds(
         "startupTimeout",
         60.0,
         "How long a server process may take to start; a first npx or uvx run downloads its package.",
     )
-    probe_timeout_seconds: float = _seconds(
+    probe_timeout_seconds: float = seconds(
         "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
     )
-    idle_stop_seconds: float = _seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
-    stop_timeout_seconds: float = _seconds(
+    idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
+    stop_timeout_seconds: float = seconds(
         "stopTimeout", 5.0, "How long a stopping server has before it is ended by force."
     )
-    shutdown_grace_seconds: float = _seconds(
+    shutdown_grace_seconds: float = seconds(
         "shutdownGrace", 2.0, "How long running calls may finish when the gateway stops.", 0
     )
-    reload_interval_seconds: float = _seconds(
+    reload_interval_seconds: float = seconds(
         "reloadInterval", 1.0, "How often the configuration files are looked at for edits."
     )
 
     # How much at once.
-    max_parallel_discoveries: int = _count("maxParallelDiscoveries", 5, "Servers being read at the same time.")
-    max_calls_per_server: int = _count("maxCallsPerServer", 32, "Calls running on one server at the same time.")
-    max_calls: int = _count("maxCalls", 256, "Calls running on all servers at the same time.")
-    max_starts_per_minute: int = _count(
+    max_parallel_discoveries: int = count("maxParallelDiscoveries", 5, "Servers being read at the same time.")
+    max_calls_per_server: int = count("maxCallsPerServer", 32, "Calls running on one server at the same time.")
+    max_calls: int = count("maxCalls", 256, "Calls running on all servers at the same time.")
+    max_starts_per_minute: int = count(
         "maxStartsPerMinute", 5, "Starts of one crashing server before it is left alone."
     )
-    call_rate: float | None = _scalar(
+    call_rate: float | None = scalar(
         "callRate",
         "number",
         None,
@@ -181,7 +134,7 @@ class Settings:
         minimum=0.001,
         optional=True,
     )
-    discovery_rate: float = _scalar(
+    discovery_rate: float = scalar(
         "discoveryRate",
         "number",
         10.0,
@@ -189,51 +142,49 @@ class Settings:
         unit="per second",
         minimum=0.001,
     )
-    discovery_burst: int = _count("discoveryBurst", 20, "Discovery requests allowed at once after a quiet time.")
+    discovery_burst: int = count("discoveryBurst", 20, "Discovery requests allowed at once after a quiet time.")
 
     # Trying again (discovery, and calls that are safe to repeat).
-    max_retries: int = _count("maxRetries", 3, "Further attempts after a failure that may pass.", minimum=0)
-    retry_delay_seconds: float = _seconds("retryDelay", 1.0, "Wait before the first further attempt.")
-    retry_multiplier: float = _scalar(
+    max_retries: int = count("maxRetries", 3, "Further attempts after a failure that may pass.", minimum=0)
+    retry_delay_seconds: float = seconds("retryDelay", 1.0, "Wait before the first further attempt.")
+    retry_multiplier: float = scalar(
         "retryMultiplier", "number", 2.0, "Each wait is this many times the one before.", minimum=1
     )
-    retry_max_delay_seconds: float = _seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
-    retry_jitter: float = _scalar(
+    retry_max_delay_seconds: float = seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
+    retry_jitter: float = scalar(
         "retryJitter", "number", 0.1, "Share by which a wait is varied at random, up or down.", minimum=0, maximum=1
     )
 
     # How much in all.
-    max_servers: int = _count("maxServers", 1000, "Servers taken from the configuration; the rest is reported.")
-    max_tools_per_server: int = _count("maxToolsPerServer", 1000, "Tools taken from one server; the rest is reported.")
-    max_tools: int = _count("maxTools", 10_000, "Enabled tools above which a warning is given.")
-    max_indexed_tools: int = _count("maxIndexedTools", 100_000, "Tools that can be searched.")
-    max_definition_bytes: int = _size(
-        "maxDefinitionBytes", 64 * KIB, "The largest tool definition taken from a server."
-    )
-    max_nesting: int = _count("maxNesting", 64, "The deepest nesting of a schema or of arguments.", unit="levels")
-    max_query_characters: int = _count("maxQueryCharacters", 4096, "The longest search query.", unit="characters")
-    max_stdio_line_bytes: int = _size("maxStdioLineBytes", 4 * MIB, "The longest message on standard input and output.")
-    max_stdio_result_bytes: int = _size(
+    max_servers: int = count("maxServers", 1000, "Servers taken from the configuration; the rest is reported.")
+    max_tools_per_server: int = count("maxToolsPerServer", 1000, "Tools taken from one server; the rest is reported.")
+    max_tools: int = count("maxTools", 10_000, "Enabled tools above which a warning is given.")
+    max_indexed_tools: int = count("maxIndexedTools", 100_000, "Tools that can be searched.")
+    max_definition_bytes: int = size("maxDefinitionBytes", 64 * KIB, "The largest tool definition taken from a server.")
+    max_nesting: int = count("maxNesting", 64, "The deepest nesting of a schema or of arguments.", unit="levels")
+    max_query_characters: int = count("maxQueryCharacters", 4096, "The longest search query.", unit="characters")
+    max_stdio_line_bytes: int = size("maxStdioLineBytes", 4 * MIB, "The longest message on standard input and output.")
+    max_stdio_result_bytes: int = size(
         "maxStdioResultBytes", 16 * MIB, "The longest message while a result is being relayed."
     )
-    max_http_body_bytes: int = _size("maxHttpBodyBytes", 10 * MIB, "The largest HTTP request or answer.")
+    max_http_body_bytes: int = size("maxHttpBodyBytes", 10 * MIB, "The largest HTTP request or answer.")
 
     # The HTTP face.
-    http_host: str = _scalar("http.host", "text", "127.0.0.1", "Address the HTTP face listens on.")
-    http_port: int = _scalar(
+    http_host: str = scalar("http.host", "text", "127.0.0.1", "Address the HTTP face listens on.")
+    http_port: int = scalar(
         "http.port", "integer", 8665, "Port the HTTP face listens on; 0 takes a free one.", minimum=0, maximum=65_535
     )
-    http_path: str = _scalar("http.path", "text", "/mcp", "Path of the MCP endpoint.")
-    http_allowed_hosts: tuple[str, ...] = _scalar(
+    http_path: str = scalar("http.path", "text", "/mcp", "Path of the MCP endpoint.")
+    http_allowed_hosts: tuple[str, ...] = scalar(
         "http.allowedHosts", "texts", (), "Further Host headers to accept, besides our own address."
     )
-    http_allowed_origins: tuple[str, ...] = _scalar(
+    http_allowed_origins: tuple[str, ...] = scalar(
         "http.allowedOrigins", "texts", (), "Web origins that may call; none by default."
     )
 
     # The audit log.
-    audit_max_bytes: int = _size("audit.maxBytes", 10_000_000, "Size at which the audit log is rotated.")
-    audit_files: int = _count("audit.files", 5, "Audit log files kept, the current one included.")
+    audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "Size at which the audit log is rotated.")
+    audit_files: int = count("audit.files", 5, "Audit log files kept, the current one included.")
 
     # How it was read.
     file: Path | None = None
@@ -249,4 +200,4 @@ def _scalars() -> tuple[Scalar, ...]:
 
 
 SCALARS: tuple[Scalar, ...] = _scalars()
-SCALARS_BY_KEY: Mapping[str, Scalar] = {scalar.key: scalar for scalar in SCALARS}
+SCALARS_BY_KEY: Mapping[str, Scalar] = {described.key: described for described in SCALARS}

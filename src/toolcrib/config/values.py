@@ -11,7 +11,7 @@ from toolcrib.errors import Problem
 
 
 class Reader:
-    """Reads the keys of one map. Values may be secrets, so problems name what kind of thing was found, never what it says."""
+    """Reads the keys of one map. Values may be secrets: problems name the kind of thing found, never what it says."""
 
     def __init__(self, data: Mapping[str, Any], where: str, source: str) -> None:
         self.data = data

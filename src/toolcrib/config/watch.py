@@ -10,7 +10,7 @@ Signature = tuple[int, int, int] | None
 
 
 def signature(paths: Iterable[Path]) -> dict[Path, Signature]:
-    """What each file looks like from outside: a rewrite, a replacement or a new file changes it; None where there is none."""
+    """What each file looks like from outside; a rewrite, a replacement or a new file changes it, None is no file."""
     return {path: _stamp(path) for path in paths}
 
 

@@ -69,7 +69,7 @@ def _alternatives(error: Any) -> Iterator[Problem]:
 
 def _reason(error: Any) -> str:
     if error.validator is None:
-        return "not allowed"
+        return "holds something that is not allowed"  # the library does not say where
     describe = _REASONS.get(str(error.validator))
     return describe(error) if describe else f"does not fit {str(error.validator)[:NAME_CHARACTERS]}"
 

@@ -10,6 +10,7 @@ MAX_BRANCHES = 4
 MAX_ITEMS = 1_000
 
 Accepts = Callable[[Any], bool]
+_Compile = Callable[[Any, Mapping[str, Any], int], Accepts]
 
 _ANNOTATIONS = frozenset(
     ("title", "description", "default", "examples", "format", "deprecated", "readOnly", "writeOnly", "$comment")
@@ -116,19 +117,16 @@ def _any_of(branches: Any, _schema: Mapping[str, Any], depth: int) -> Accepts:
     return lambda value: any(test(value) for test in tests)
 
 
-def _minimum(limit: Any, _schema: Mapping[str, Any], _depth: int) -> Accepts:
-    if type(limit) not in (int, float):
-        raise _TooRich
-    return lambda value: type(value) in (int, float) and value >= limit
+def _bound(classes: tuple[type, ...], holds: Callable[[Any, Any], bool]) -> _Compile:
+    def compile_bound(limit: Any, _schema: Mapping[str, Any], _depth: int) -> Accepts:
+        if type(limit) not in (int, float):
+            raise _TooRich
+        return lambda value: type(value) in classes and holds(value, limit)
+
+    return compile_bound
 
 
-def _maximum(limit: Any, _schema: Mapping[str, Any], _depth: int) -> Accepts:
-    if type(limit) not in (int, float):
-        raise _TooRich
-    return lambda value: type(value) in (int, float) and value <= limit
-
-
-_KEYWORDS: dict[str, Callable[[Any, Mapping[str, Any], int], Accepts]] = {
+_KEYWORDS: dict[str, _Compile] = {
     "type": _type,
     "enum": _enum,
     "properties": _properties,
@@ -136,6 +134,10 @@ _KEYWORDS: dict[str, Callable[[Any, Mapping[str, Any], int], Accepts]] = {
     "additionalProperties": _additional_properties,
     "items": _items,
     "anyOf": _any_of,
-    "minimum": _minimum,
-    "maximum": _maximum,
+    "minimum": _bound((int, float), lambda value, limit: value >= limit),
+    "maximum": _bound((int, float), lambda value, limit: value <= limit),
+    "minLength": _bound((str,), lambda value, limit: len(value) >= limit),
+    "maxLength": _bound((str,), lambda value, limit: len(value) <= limit),
+    "minItems": _bound((list,), lambda value, limit: len(value) >= limit),
+    "maxItems": _bound((list,), lambda value, limit: len(value) <= limit),
 }

@@ -157,6 +157,7 @@ class Connection:
             return
         self.status = CONNECTED
         self._proven = False
+        self._forget_era = False
         ready.set_result(session)
         self._hooks.on_connected(session.identity)
         await self._keep(session)

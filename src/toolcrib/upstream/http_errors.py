@@ -179,7 +179,7 @@ def unexpected_status(server: str, response: httpx2.Response, **details: float |
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait a Retry-After asks for, in seconds or as a date, which is held against the server's own clock if given."""
+    """The wait a Retry-After asks for, in seconds or as a date, which is held against the server's clock if given."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return float(value)

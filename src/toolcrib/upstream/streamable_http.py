@@ -17,6 +17,7 @@ from toolcrib.upstream.http_call import VERSION_HEADER, Call, messages_in
 from toolcrib.upstream.http_client import AnswerTooLarge, HttpAddress, Reply
 from toolcrib.upstream.link import NotificationHandler, SessionExpired, answer_server_request
 from toolcrib.upstream.listen_stream import ListenStream
+from toolcrib.upstream.mux import MOST_REPLIES_UNDER_WAY
 from toolcrib.wire import jsonrpc
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class StreamableHttpLink:
         max_body_bytes: int,
         now: Callable[[], float] = time.time,
     ) -> StreamableHttpLink:
-        """A link to `url`, with nothing sent yet; an address or header that cannot be used raises NeedsConfiguration."""
+        """A link to `url`, with nothing sent yet; an address or header of no use raises NeedsConfiguration."""
         return cls(HttpAddress(server, url, headers, client=client, now=now), on_notification, max_body_bytes)
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
@@ -195,7 +196,7 @@ class StreamableHttpLink:
                     call.offer(message)
             elif message.id is UNSET:
                 self._on_notification(message.method, message.params_json, call.id if call is not None else None)
-            elif message.id is not None:
+            elif message.id is not None and len(self._sending) < MOST_REPLIES_UNDER_WAY:
                 _later(self._post_quietly(answer_server_request(message.id, message.method)), self._sending)
 
     async def _open_stream(self, last_event_id: str) -> Reply:
