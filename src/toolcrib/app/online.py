@@ -142,8 +142,11 @@ class Online:
             return self.settings
         async with self._reloading:
             fresh = load_settings(self._path, env=self._env)
-            self.settings = fresh
+            if fresh == self.settings:
+                # Some clients rewrite their file all the time without changing a server.
+                return fresh
             self._offline.configure(fresh)
+            self.settings = fresh
             await self._pool.configure(offered(fresh), _policy(fresh))
             self._discovery.refresh_due()
         _report(fresh)

@@ -20,8 +20,9 @@ class StdioLaunch:
     """A child process that speaks MCP on its standard streams. Values may hold `${NAME}`, resolved at launch."""
 
     command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    # Not shown in a repr: people write secrets into entries.
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_file: str | None = None
     pass_env: tuple[str, ...] = ()
     cwd: str | None = None
@@ -35,8 +36,8 @@ class StdioLaunch:
 class RemoteLaunch:
     """A server reached over HTTP. Values may hold `${NAME}`, resolved at connect."""
 
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     transport: Transport = "http"
 
 

@@ -63,5 +63,8 @@ class Inbox:
 
 
 def _object(params: bytes) -> dict[str, Any]:
-    value = msgspec.json.decode(params)
+    try:
+        value = msgspec.json.decode(params)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
     return value if isinstance(value, dict) else {}

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import UNSET
 
-from toolcrib.errors import ServerConnectionError
-from toolcrib.upstream.link import NotificationHandler, answer_server_request
+from toolcrib.errors import ServerConnectionError, ToolcribError
+from toolcrib.upstream.link import NotificationHandler, SessionExpired, answer_server_request
 from toolcrib.wire import jsonrpc
 
 log = logging.getLogger(__name__)
@@ -94,8 +94,8 @@ class Mux:
     async def _send_quietly(self, line: bytes) -> None:
         try:
             await self._send(line)
-        except ServerConnectionError:
-            log.debug("%s was gone before a message could be sent", self._server)
+        except (ToolcribError, jsonrpc.RpcError, SessionExpired) as trouble:
+            log.debug("%s did not take a message: %s", self._server, trouble)
 
 
 def _settled(answer: asyncio.Future[bytes]) -> None:
