@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord
@@ -46,11 +47,15 @@ class Stock:
         cache_seconds: float,
         freshness: Freshness,
         built_in: Sequence[Tool] = (),
+        max_indexed: int = 100_000,
+        max_enabled: int = 10_000,
     ) -> None:
         self._store = store
         self._now = now
         self._freshness = freshness
         self._built_in = tuple(built_in)
+        self._max_indexed = max_indexed
+        self._max_enabled = max_enabled
         self._specs: dict[str, ServerSpec] = {}
         self._rules = RuleBook(())
         self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
@@ -140,7 +145,8 @@ class Stock:
     ) -> list[tuple[StockedTool, float]]:
         """The best matches, most relevant first; disabled tools never appear unless asked for."""
         if self._index is None:
-            self._index = ToolIndex(self._all_tools(), tags=self._tags)
+            self._index = ToolIndex(islice(self._all_tools(), self._max_indexed), tags=self._tags)
+            self._warn_of_many()
         allowed = None if include_disabled else self._is_enabled
         matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
         return [(self.shelf(match.tool.server)[match.tool.name], match.relevance) for match in matches]
@@ -200,6 +206,11 @@ class Stock:
     def _all_tools(self) -> Iterable[Tool]:
         for server in (*self._specs, BUILT_IN_SERVER):
             yield from (stocked.tool for stocked in self.shelf(server).values())
+
+    def _warn_of_many(self) -> None:
+        enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
+        if enabled > self._max_enabled:
+            log.warning("%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled)
 
     def _is_enabled(self, tool: Tool) -> bool:
         stocked = self.shelf(tool.server).get(tool.name)

@@ -44,6 +44,8 @@ def open_offline(settings: Settings, paths: Paths) -> Offline:
         cache_seconds=settings.cache_ttl_seconds,
         freshness=Freshness(settings.tool_cache_ttl_seconds),
         built_in=BUILT_IN_TOOLS,
+        max_indexed=settings.max_indexed_tools,
+        max_enabled=settings.max_tools,
     )
     offline = Offline(store, stock)
     offline.configure(settings)

@@ -69,7 +69,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_serve(commands: argparse._SubParsersAction[_Parser]) -> None:
     serve = commands.add_parser(
         "serve",
         help="serve MCP on standard input and output, or with --http over HTTP",
@@ -81,7 +81,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     serve.add_argument("--demo", action="store_true", help="with no server configured, offer two harmless demo servers")
 
 
-def _add_trust(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_trust(commands: argparse._SubParsersAction[_Parser]) -> None:
     trust = commands.add_parser(
         "trust",
         help="allow a configuration file found in a working directory to be used",
@@ -92,5 +92,5 @@ def _add_trust(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     trust.add_argument("--forget", action="store_true", help="no longer trust it")
 
 
-def _add_settings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_settings(commands: argparse._SubParsersAction[_Parser]) -> None:
     commands.add_parser("settings", help="list every setting with its default, its variable and what it does")

@@ -108,9 +108,6 @@ class Settings:
         "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
     )
     idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
-    stop_timeout_seconds: float = seconds(
-        "stopTimeout", 5.0, "How long a stopping server has before it is ended by force."
-    )
     shutdown_grace_seconds: float = seconds(
         "shutdownGrace", 2.0, "How long running calls may finish when the gateway stops.", 0
     )

@@ -90,10 +90,13 @@ def _dialect(schema: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=8)
 def _bounded_class(dialect: Any) -> Any:
-    keywords = {**dialect.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items}
-    if "patternProperties" in keywords:
-        keywords["patternProperties"] = _pattern_properties
-        keywords["additionalProperties"] = _additional_properties(keywords["additionalProperties"])
+    keywords = {
+        **dialect.VALIDATORS,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties(dialect.VALIDATORS["additionalProperties"]),
+        "uniqueItems": _unique_items,
+    }
     return _extend(dialect, {name: _paid(name, keyword) for name, keyword in keywords.items()})
 
 
