@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
-import regex
-
 from toolcrib.errors import InvalidArguments, Problem
+from toolcrib.foreign_regex import BadExpression, compile_foreign
 
 DEFAULT_CHARACTERS = 16_000
 MOST_CHARACTERS = 60_000
@@ -50,15 +50,17 @@ def _member(value: Any, step: str, pointer: str) -> Any:
 
 
 def _matching_lines(text: str, pattern: str) -> str:
+    """The lines the pattern is found in, numbered; all of them together have one time limit."""
     try:
-        compiled = regex.compile(pattern)
-        lines = text.splitlines()
-        each = GREP_SECONDS / max(1, len(lines))
+        search = compile_foreign(pattern).search
+    except BadExpression as problem:
+        raise _refusal("grep", f"the pattern {problem}") from None
+    deadline = monotonic() + GREP_SECONDS
+    try:
+        lines = enumerate(text.splitlines(), 1)
         found = [
-            f"{number}: {line}" for number, line in enumerate(lines, 1) if compiled.search(line, timeout=each + 0.05)
+            f"{number}: {line}" for number, line in lines if search(line, timeout=max(0.0001, deadline - monotonic()))
         ]
-    except regex.error as problem:
-        raise _refusal("grep", f"not a regular expression: {problem}") from None
     except TimeoutError:
         raise _refusal("grep", "this pattern takes too long; use a simpler one") from None
     return "\n".join(found) if found else "[no line matches]"

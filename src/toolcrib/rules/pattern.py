@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from math import prod
 
 import regex
 
+from toolcrib.foreign_regex import BadExpression, compile_foreign
 from toolcrib.rules.glob import PatternError, glob_to_regex
 
 MAX_PATTERN_CHARACTERS = 1_024
@@ -16,11 +16,9 @@ MAX_NAME_CHARACTERS = 1_024
 TIME_LIMIT_SECONDS = 0.02
 MAX_TIMEOUTS = 3
 MAX_UNTIMED_CHARACTERS = 512
-MAX_REPEAT = 10_000
 
 _FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "u": regex.UNICODE, "g": 0, "y": 0}
 _GROUP_COLON = re.compile(r"\(\?[A-Za-z-]*:")
-_REPEAT = re.compile(r"\{(\d+)")
 
 _log = logging.getLogger(__name__)
 
@@ -98,16 +96,13 @@ def _compile_regex(source: str, flags: str, text: str) -> Find:
         raise PatternError(f"unknown flag {unknown[0]!r} in {text!r}: known are {', '.join(_FLAGS)}")
     if not source:
         raise PatternError(f"empty regular expression in {text!r}")
-    # The engine unrolls fixed repeats while compiling, so a few nested ones would eat all memory.
-    if prod(max(1, int(count)) for count in _REPEAT.findall(source)) > MAX_REPEAT:
-        raise PatternError(f"repeat counts multiply to more than {MAX_REPEAT} in {text!r}")
     chosen = 0
     for flag in flags:
         chosen |= _FLAGS[flag]
     try:
-        search = regex.compile(source, chosen).search
-    except (regex.error, RecursionError, OverflowError, ValueError) as error:
-        raise PatternError(f"not a regular expression: {text!r}: {error}") from None
+        search = compile_foreign(source, chosen).search
+    except BadExpression as problem:
+        raise PatternError(f"{text!r} {problem}") from None
     return lambda subject: search(subject, timeout=TIME_LIMIT_SECONDS) is not None
 
 

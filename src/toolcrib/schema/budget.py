@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import lru_cache
-from math import prod
 from typing import Any
 
-import regex
-
-MAX_REGEX_CHARACTERS = 2_000
-MAX_UNROLLED = 100_000
-
-_COUNT = re.compile(r"\{(\d+)")
-_GROUP_COUNT = re.compile(r"\)\s*\{(\d+)")
-_VERBOSE = re.compile(r"\(\?[A-Za-z-]*x")
+from toolcrib.foreign_regex import BadExpression, compile_foreign
 
 
 class Unusable(Exception):
@@ -49,17 +39,8 @@ class Budget:
             self._regex_seconds -= self._now() - started
 
 
-@lru_cache(maxsize=512)
 def _compiled(pattern: str) -> Any:
-    if len(pattern) > MAX_REGEX_CHARACTERS or _VERBOSE.search(pattern) or _unrolled(pattern) > MAX_UNROLLED:
-        raise Unusable(f"the pattern {pattern[:60]!r} is too large")
     try:
-        return regex.compile(pattern)
-    except (regex.error, RecursionError, OverflowError, ValueError):
-        raise Unusable(f"the pattern {pattern[:60]!r} cannot be read") from None
-
-
-def _unrolled(pattern: str) -> int:
-    """At least the number of items the engine makes of the pattern: it unrolls fixed repeats while compiling."""
-    items = len(pattern) + sum(map(int, _COUNT.findall(pattern)))
-    return items * prod(max(1, int(count)) for count in _GROUP_COUNT.findall(pattern))
+        return compile_foreign(pattern)
+    except BadExpression as problem:
+        raise Unusable(f"the pattern {pattern[:60]!r} {problem}") from None
