@@ -55,7 +55,7 @@ class Direction:
 
     def move(self) -> bool:
         """Pass on what is there now; False at the end of input."""
-        chunk = os.read(self.source, 1 << 18)
+        chunk = os.read(self.source, 1 << 16)
         if b"\n" in chunk:
             *lines, rest = b"".join([*self.parts, chunk]).split(b"\n")
             self.parts = [rest]

@@ -25,6 +25,45 @@ class Reader(Protocol):
     async def read(self, server: str) -> ServerReading: ...
 
 
+class Turns:
+    """So many at a time, first come first served; one that somebody waits for goes at once."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._queue: dict[str, asyncio.Future[None]] = {}
+        self._hurried: set[str] = set()
+
+    async def take(self, name: str) -> None:
+        if self._free > 0 or name in self._hurried:
+            self._free -= 1
+            return
+        turn = self._queue[name] = asyncio.get_running_loop().create_future()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._queue.pop(name, None)
+            if not turn.cancelled():
+                self.give_back(name)
+            raise
+
+    def hurry(self, name: str) -> None:
+        """Do not let `name` wait, whatever the limit says."""
+        self._hurried.add(name)
+        self._call(name)
+
+    def give_back(self, name: str) -> None:
+        self._hurried.discard(name)
+        self._free += 1
+        while self._free > 0 and self._queue:
+            self._call(next(iter(self._queue)))
+
+    def _call(self, name: str) -> None:
+        turn = self._queue.pop(name, None)
+        if turn is not None and not turn.cancelled():
+            self._free -= 1
+            turn.set_result(None)
+
+
 class Discovery:
     """Reads servers that are due; several gateways share the work through leases in the catalogue."""
 
@@ -45,9 +84,11 @@ class Discovery:
         self._owner = owner
         self._now = now
         self._always_reread = always_reread
-        self._slots = asyncio.Semaphore(max_parallel)
+        self._turns = Turns(max_parallel)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._soon: dict[str, asyncio.TimerHandle] = {}
+        self._failures: dict[str, ToolcribError] = {}
         self._read_here: set[str] = set()
         self._closed = False
 
@@ -74,14 +115,29 @@ class Discovery:
         task.add_done_callback(lambda _: self._finished(server))
         return task
 
+    def changed(self, server: str) -> None:
+        """The server says its tools changed: read it soon, once for all that is said within a second."""
+        if server not in self._soon and not self._closed:
+            loop = asyncio.get_running_loop()
+            self._soon[server] = loop.call_later(COALESCE_SECONDS, self._read_soon, server)
+
     async def need(self, server: str) -> None:
         """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
+        if server not in self._stock.specs:
+            return
         first_need = self._always_reread and server not in self._read_here
-        if server not in self._stock.specs or (self._stock.was_read(server) and not first_need):
+        if self._stock.was_read(server) and not first_need:
+            if self._stock.is_old(server):
+                self.refresh(server)
             return
         task = self._tasks.get(server) or self.refresh(server)
         if task is not None:
+            self._turns.hurry(server)  # a few hung servers must not delay one that somebody asks for
             await asyncio.wait({task})
+
+    def failure(self, server: str) -> ToolcribError | None:
+        """Why a server's tools are not known, where reading it failed and it was never read before."""
+        return None if self._stock.was_read(server) else self._failures.get(server)
 
     async def settle(self, seconds: float) -> None:
         """Wait until at least one of the running readings is done, but no longer than `seconds`."""
@@ -90,6 +146,8 @@ class Discovery:
 
     async def close(self) -> None:
         self._closed = True
+        for timer in self._soon.values():
+            timer.cancel()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -97,19 +155,24 @@ class Discovery:
 
     def _finished(self, server: str) -> None:
         self._tasks.pop(server, None)
-        if server in self._again and not self._closed:
+        if server in self._again:
             self._again.discard(server)
-            asyncio.get_running_loop().call_later(COALESCE_SECONDS, self.refresh, server)
+            self.changed(server)
+
+    def _read_soon(self, server: str) -> None:
+        del self._soon[server]
+        self.refresh(server)
 
     async def _refresh(self, server: str) -> None:
-        async with self._slots:
-            try:
-                if await self._lease(server):
-                    await self._read(server)
-            except StoreUnavailable as trouble:
-                log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
-            finally:
-                self._release(server)
+        await self._turns.take(server)
+        try:
+            if await self._lease(server):
+                await self._read(server)
+        except StoreUnavailable as trouble:
+            log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
+        finally:
+            self._turns.give_back(server)
+            self._release(server)
         self._read_here.add(server)
         self._stock.follow_others()
 
@@ -131,11 +194,16 @@ class Discovery:
             log.debug("the lease on %s could not be given back; it runs out by itself", server)
 
     async def _read(self, server: str) -> None:
+        spec = self._stock.specs.get(server)
+        if spec is None:
+            return
         try:
             reading = await self._reader.read(server)
         except ToolcribError as error:
-            await asyncio.to_thread(self._stock.save_failure, server, error.message)
+            self._failures[server] = error
+            await asyncio.to_thread(self._stock.save_failure, spec, error.message)
             return
+        self._failures.pop(server, None)
         for warning in reading.warnings:
             log.warning("%s: %s", server, warning)
-        await asyncio.to_thread(self._stock.save, server, reading)
+        await asyncio.to_thread(self._stock.save, spec, reading)

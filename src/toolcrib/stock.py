@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import CatalogStore, ServerRecord
+from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
@@ -111,8 +111,11 @@ class Stock:
         return records
 
     def identity(self, server: str) -> Identity | None:
-        """How this server introduced itself last time, if it is still launched the same way."""
-        spec, record = self._specs.get(server), self.record(server)
+        """How this server introduced itself last time, if it is still launched the same way and we can look."""
+        try:
+            spec, record = self._specs.get(server), self.record(server)
+        except StoreUnavailable:
+            return None
         if spec is None or record is None or record.launch_fingerprint != spec.launch_fingerprint():
             return None
         return record.identity
@@ -120,6 +123,11 @@ class Stock:
     def was_read(self, server: str) -> bool:
         record = self.record(server)
         return server == BUILT_IN_SERVER or (record is not None and record.read_at is not None)
+
+    def is_old(self, server: str) -> bool:
+        """Whether a server's tools are older than their time to live."""
+        record = self.record(server)
+        return record is not None and self._freshness.is_old(record, self._now())
 
     def due(self) -> list[str]:
         """Servers never read, launched differently by now, or older than their time to live."""
@@ -149,34 +157,36 @@ class Stock:
             self._warn_of_many()
         allowed = None if include_disabled else self._is_enabled
         matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
-        return [(self.shelf(match.tool.server)[match.tool.name], match.relevance) for match in matches]
+        found = [(self.find(match.tool.server, match.tool.name), match.relevance) for match in matches]
+        # A shelf may have been looked up anew since the index was made.
+        return [(stocked, relevance) for stocked, relevance in found if stocked is not None]
 
     # -- changing
 
-    def save(self, server: str, reading: ServerReading) -> None:
-        """Write a reading to the catalogue; safe in a worker thread."""
-        spec = self._specs.get(server)
-        if spec is not None:
-            self._store.save_reading(server, spec.launch_fingerprint(), reading, self._now())
+    def save(self, spec: ServerSpec, reading: ServerReading) -> None:
+        """Write down what the server launched as `spec` told; safe in a worker thread."""
+        if spec.name in self._specs:
+            self._store.save_reading(spec.name, spec.launch_fingerprint(), reading, self._now())
 
-    def save_failure(self, server: str, error: str) -> None:
-        """Write down why a server could not be read; safe in a worker thread."""
-        spec = self._specs.get(server)
-        if spec is not None:
-            self._store.record_failure(server, spec.launch_fingerprint(), error, self._now())
+    def save_failure(self, spec: ServerSpec, error: str) -> None:
+        """Write down why the server launched as `spec` could not be read; safe in a worker thread."""
+        if spec.name in self._specs:
+            self._store.record_failure(spec.name, spec.launch_fingerprint(), error, self._now())
 
     def follow_others(self) -> None:
-        """Take over what other gateways wrote to the catalogue since we last looked."""
-        token = self._store.change_token()
-        if token == self._seen_change:
+        """Take over what was written to the catalogue since we last looked, by us or by other gateways."""
+        try:
+            token = self._store.change_token()
+            if token == self._seen_change:
+                return
+            marks = {name: record.read_at for name, record in self._store.servers().items()}
+        except StoreUnavailable as trouble:
+            log.warning("the catalogue can't be read now, so what is known stays: %s", trouble.message)
             return
-        first_look, self._seen_change = self._seen_change == -1, token
-        marks = {name: record.read_at for name, record in self._store.servers().items()}
         changed = [name for name in self._specs if marks.get(name) != self._read_marks.get(name)]
-        self._read_marks = marks
-        if not first_look:
-            for name in changed:
-                self.invalidate(name)
+        self._seen_change, self._read_marks = token, marks
+        for name in changed:
+            self.invalidate(name)
         self._records.invalidate()
 
     # -- inside
@@ -210,7 +220,9 @@ class Stock:
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
         if enabled > self._max_enabled:
-            log.warning("%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled)
+            log.warning(
+                "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
+            )
 
     def _is_enabled(self, tool: Tool) -> bool:
         stocked = self.shelf(tool.server).get(tool.name)

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
@@ -29,17 +30,26 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
-from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.schema.validate import ArgumentChecker
 from toolcrib.storage.audit_file import AuditFile
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
+from toolcrib.upstream.link import Link, NotificationHandler
 from toolcrib.upstream.opener import LinkOpener, TransportLimits
 from toolcrib.upstream.pool import Pool
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
 
 log = logging.getLogger(__name__)
+
+
+class Opener(Protocol):
+    """Opens a link to a server; closed after the last of them."""
+
+    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link: ...
+
+    async def close(self) -> None: ...
 
 
 @asynccontextmanager
@@ -49,13 +59,14 @@ async def open_gateway(
     settings: Settings | None = None,
     env: Mapping[str, str] = os.environ,
     face: str = "library",
+    opener: Opener | None = None,
 ) -> AsyncIterator[Gateway]:
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
-    Everything it started is stopped when the block ends.
+    Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
     """
     path = Path(config) if config is not None else None
-    online = Online(settings or load_settings(path, env=env), path, env, face, is_fixed=settings is not None)
+    online = Online(settings or load_settings(path, env=env), path, env, face, opener, is_fixed=settings is not None)
     try:
         await online.start()
         yield online.gateway
@@ -67,7 +78,14 @@ class Online:
     """Holds the parts while the gateway is open, and exchanges them on reload."""
 
     def __init__(
-        self, settings: Settings, path: Path | None, env: Mapping[str, str], face: str, *, is_fixed: bool
+        self,
+        settings: Settings,
+        path: Path | None,
+        env: Mapping[str, str],
+        face: str,
+        opener: Opener | None,
+        *,
+        is_fixed: bool,
     ) -> None:
         self.settings = settings
         self._path = path
@@ -75,7 +93,7 @@ class Online:
         self._is_fixed = is_fixed
         self._paths = Paths.of(env)
         self._offline = open_offline(settings, self._paths)
-        self._opener = LinkOpener(
+        self._opener = opener or LinkOpener(
             env=env, logs_dir=self._paths.logs_dir, limits=_transport_limits(settings), user_agent=f"toolcrib/{VERSION}"
         )
         self._pool = Pool(
@@ -122,6 +140,7 @@ class Online:
                     stop=self._stopping,
                 )
             )
+            await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
@@ -186,8 +205,8 @@ class Online:
         return build_chain(
             [
                 Audit(self._audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
-                Admit(offline.stock),
-                CheckArguments(ArgumentChecker()),
+                Admit(offline.stock, self._discovery),
+                CheckArguments(ArgumentChecker(), self.settings.max_nesting),
                 LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
             ],
@@ -202,7 +221,7 @@ class Online:
             self._discovery.refresh(server)
 
     def _tools_changed(self, server: str) -> None:
-        self._discovery.refresh(server)
+        self._discovery.changed(server)
 
     def _statuses(self) -> dict[str, str]:
         return {name: self._pool.status(name).state for name in self._offline.stock.specs}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 import msgspec
 
-from toolcrib.calls.missing import missing
+from toolcrib.calls.missing import admitted
 from toolcrib.calls.reading import excerpt
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.server import BUILT_IN_SERVER
-from toolcrib.model.tool import Tool
+from toolcrib.model.tool import Tool, split_id
 from toolcrib.stock import Stock
 
 _READ_RESULT = {
@@ -69,16 +69,14 @@ class BuiltIn:
 
     async def _read_result(self, call: ToolCall) -> ToolResult:
         data = self._shelf.get(call.caller.key, str(call.arguments["handle"]))
-        return _text(excerpt(data.decode("utf-8", "replace"), call.arguments))
+        # In a thread: parsing or searching megabytes takes a while, and others are waiting.
+        return _text(await asyncio.to_thread(excerpt, data.decode("utf-8", "replace"), call.arguments))
 
     async def _get_schema(self, call: ToolCall) -> ToolResult:
-        server, tool = str(call.arguments["server"]), str(call.arguments["tool"])
-        found = self._stock.find(server, tool)
-        if found is None or not found.enabled:
-            raise missing(self._stock, server, tool)
+        found = admitted(self._stock, *split_id(str(call.arguments["server"]), str(call.arguments["tool"])))
         return _text(msgspec.json.encode(found.tool.definition).decode())
 
 
-def _text(*texts: str) -> ToolResult:
-    content: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
-    return ToolResult.of({"content": content})
+def _text(text: str) -> ToolResult:
+    plain = text.encode("utf-8", "replace").decode()
+    return ToolResult.of({"content": [{"type": "text", "text": plain}]})

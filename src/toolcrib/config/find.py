@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolcrib.config.documents import is_there, parse_document, read_bytes
@@ -14,6 +14,7 @@ from toolcrib.errors import ConfigurationError, Problem
 
 EXTENSIONS = (".yaml", ".yml", ".json", ".toml")
 _NOT_READ_YET = (".ts", ".js")
+_FOLDER_STEM = ".anygpt/mcp-discovery.config"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,27 @@ def find_config(
     return search
 
 
+def local_candidates(cwd: Path) -> Iterator[Path]:
+    """The configuration files that are in a working directory, in search order; those that can't concern us left out."""
+    for place in _local_places(cwd):
+        for extension in EXTENSIONS:
+            path = place.stem.with_name(place.stem.name + extension)
+            if is_there(path) and (not place.needs_section or _may_have_section(path)):
+                yield path
+
+
 def _places(cwd: Path, home: Path, paths: Paths) -> Iterator[_Place]:
-    folder = ".anygpt/mcp-discovery.config"
-    yield _Place(cwd / folder, is_project=cwd != home)
-    yield _Place(cwd / "toolcrib", is_project=cwd != paths.config_dir)
-    yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
-    yield _Place(home / folder)
+    theirs = {cwd / _FOLDER_STEM: cwd != home, cwd / "toolcrib": cwd != paths.config_dir}
+    for place in _local_places(cwd):
+        yield replace(place, is_project=theirs.get(place.stem, True))
+    yield _Place(home / _FOLDER_STEM)
     yield _Place(paths.config_dir / "toolcrib")
+
+
+def _local_places(cwd: Path) -> Iterator[_Place]:
+    yield _Place(cwd / _FOLDER_STEM, is_project=True)
+    yield _Place(cwd / "toolcrib", is_project=True)
+    yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
 
 
 def _read_named(path: Path) -> FoundFile:
@@ -90,6 +105,13 @@ def _look(place: _Place, trusted: TrustedFiles, search: Search) -> FoundFile | N
         if found and (not place.needs_section or has_discovery_section(parse_document(found.content, path))):
             return found
     return None
+
+
+def _may_have_section(path: Path) -> bool:
+    try:
+        return has_discovery_section(parse_document(read_bytes(path), path))
+    except ConfigurationError:
+        return True
 
 
 def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFile | None:

@@ -20,6 +20,14 @@ def settings_table() -> str:
     return "\n".join(["| key | default | environment | what it does |", "|---|---|---|---|", *rows])
 
 
+def settings_text() -> str:
+    """The same as plain text, for a terminal."""
+    return "\n".join(
+        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable})\n    {_described(scalar).replace('`', '')}"
+        for scalar in SCALARS
+    )
+
+
 def entry_table() -> str:
     """Every key of a server entry."""
     return _key_table(ENTRY_KEYS)

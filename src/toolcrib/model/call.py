@@ -83,6 +83,14 @@ class ToolResult:
         return _members(self.raw)
 
     @property
+    def is_object(self) -> bool:
+        """Whether this is a JSON object at all; nothing else may be asked of what is not."""
+        try:
+            return isinstance(self.members, dict)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+
+    @property
     def is_error(self) -> bool:
         return bytes(self.members.get("isError", b"false")) == b"true"
 
@@ -112,7 +120,7 @@ class ToolResult:
 
     @cached_property
     def value(self) -> Any:
-        """The payload: structured content, else the only text block (parsed where it is JSON), else the blocks."""
+        """The payload: structured content, else the only text (parsed where it is a JSON object or array), else the blocks."""
         if self.structured_json is not None:
             return _decoded(self.structured_json)
         return self.content if self.only_text is None else _parsed_or_text(self.only_text)
@@ -127,9 +135,12 @@ def _decoded(text: bytes | msgspec.Raw) -> Any:
 
 
 def _parsed_or_text(text: str) -> Any:
+    # A text such as 1.10 or 007 is not taken for a number: it would come out as another text.
+    if not text.lstrip().startswith(("{", "[")):
+        return text
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

@@ -70,7 +70,8 @@ class Lane:
         meta = {} if params.meta is UNSET else params.meta
         if _is_modern(meta) != (self._era == "modern"):
             return False
-        arguments = b"{}" if params.arguments is UNSET else bytes(params.arguments)
+        arguments = b"null" if params.arguments is UNSET else bytes(params.arguments)
+        arguments = b"{}" if arguments == b"null" else arguments
         task = asyncio.create_task(self._run(message.id, params.name, arguments, meta))
         self._running[message.id] = task
         return True

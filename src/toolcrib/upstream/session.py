@@ -7,7 +7,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 
-from toolcrib.errors import CallTimeout, ToolExecutionError
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.upstream.eras import Dress
@@ -19,6 +19,7 @@ from toolcrib.wire.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)
 
+SET_LEVEL_SECONDS = 1.0
 OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running it again."
 
 
@@ -115,6 +116,10 @@ class Session:
         self._log_level = wanted
         if "logging" in self.identity.capabilities:
             try:
-                await self._request("logging/setLevel", {"level": wanted})
-            except RpcError as error:
+                async with asyncio.timeout(SET_LEVEL_SECONDS):
+                    await self._request("logging/setLevel", {"level": wanted})
+            except (RpcError, TimeoutError) as error:
                 log.debug("%s: log level not set: %s", self._server, error)
+            except ServerConnectionError as lost:
+                lost.sent = False  # the call itself has not left us
+                raise
