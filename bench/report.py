@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -66,10 +66,15 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-def batch_ratios(ours: Sequence[float], theirs: Sequence[float], batch: int) -> list[float]:
-    """The ratio of medians in each batch: what both met at the same moment, so that a busy machine cancels out."""
+def batch_ratios(
+    ours: Sequence[float],
+    theirs: Sequence[float],
+    batch: int,
+    typical: Callable[[Sequence[float]], float] = statistics.median,
+) -> list[float]:
+    """The ratio of what is typical in each batch: both met the same moment, so that a busy machine cancels out."""
     starts = range(0, min(len(ours), len(theirs)) - batch + 1, batch)
-    return [statistics.median(ours[at : at + batch]) / statistics.median(theirs[at : at + batch]) for at in starts]
+    return [typical(ours[at : at + batch]) / typical(theirs[at : at + batch]) for at in starts]
 
 
 def spread(values: Iterable[float]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.discovery import COALESCE_SECONDS, LEASE_SECONDS, Discovery
+from toolcrib.discovery import COALESCE_SECONDS, LEASE_SECONDS, Discovery, Turns
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
@@ -166,20 +166,19 @@ async def test_closing_stops_readings_that_run_and_readings_that_wait() -> None:
         assert us.store.try_lease("a", "another", us.clock(), 1.0)
 
 
-async def test_a_reading_that_was_handed_its_turn_and_cancelled_gives_it_back() -> None:
-    async with crew("a", "b", max_parallel=1) as us:
-        us.reader.gates = {"a": asyncio.Event()}
-        us.discovery.refresh("a")
-        waiting = us.discovery.refresh("b")
-        await eventually(lambda: us.reader.running)
-        us.reader.gates["a"].set()
-        await eventually(lambda: "a" not in us.discovery._tasks or us.reader.reads == ["a", "b"])
-        waiting.cancel()
-        await eventually(lambda: us.is_idle)
+async def test_a_turn_handed_to_one_that_just_left_is_handed_on() -> None:
+    turns = Turns(1)
+    await turns.take("a")
+    left = asyncio.create_task(turns.take("left"))
+    next_one = asyncio.create_task(turns.take("next"))
+    await asyncio.sleep(0)
 
-        await need(us, "b")
+    turns.give_back("a")
+    left.cancel()
 
-        assert us.stock.was_read("b")
+    await asyncio.wait_for(next_one, 1)
+    turns.give_back("next")
+    await asyncio.wait_for(turns.take("last"), 1)
 
 
 # -- on need

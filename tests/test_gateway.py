@@ -407,6 +407,17 @@ async def test_a_read_only_tool_is_run_again_after_a_crash() -> None:
     assert len(server.calls) == 2
 
 
+async def test_a_call_that_finds_its_server_just_gone_is_made_on_a_new_one() -> None:
+    server = files()
+
+    async with counter(server) as gateway:
+        await run(gateway, "write_file")
+        server.crash()
+        assert (await run(gateway, "write_file")).success
+
+    assert server.starts == 2
+
+
 async def test_more_calls_than_allowed_are_refused_and_taken_again_later() -> None:
     gate = asyncio.Event()
 

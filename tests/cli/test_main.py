@@ -63,7 +63,7 @@ def test_without_any_standard_input_help_is_shown(
 
 
 def test_with_a_pipe_on_its_input_plain_toolcrib_serves_until_the_pipe_ends() -> None:
-    done = process()
+    done = process(stdin=subprocess.PIPE)
 
     assert (done.returncode, done.stdout) == (0, "")
 

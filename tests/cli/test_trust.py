@@ -87,6 +87,13 @@ def test_a_file_that_is_gone_can_still_be_forgotten() -> None:
     assert TrustedFiles(Paths.of(os.environ).trusted_files).paths() == ()
 
 
+def test_forgetting_what_was_never_trusted_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("toolcrib.yaml")
+
+    assert main(["trust", "--forget"]) == 0
+    assert capsys.readouterr().out == f"was not trusted: {path.resolve()}\n"
+
+
 def test_candidates_come_in_search_order() -> None:
     expected = [
         write(".anygpt/mcp-discovery.config.yaml"),

@@ -40,9 +40,13 @@ async def eventually(predicate: Callable[[], Any], seconds: float = BOUND_SECOND
 class Scripted:
     """One of our small servers, and what it has written down."""
 
-    def __init__(self, log: Path, era: str = "legacy", manner: str = "plain") -> None:
+    def __init__(self, log: Path, era: str = "legacy", manner: str = "plain", **settings: Any) -> None:
         self.log = log
+        self.settings = settings
         self.launch = Launch(sys.executable, ("-I", "-S", str(SCRIPTED_SERVER), str(log), era, manner))
+
+    def entry(self) -> dict[str, Any]:
+        return {**self.launch.entry(), **self.settings}
 
     @property
     def facts(self) -> list[dict[str, Any]]:
@@ -90,8 +94,9 @@ class Workshop:
     def complaints(self) -> str:
         return self.stderr.read_text(encoding="utf-8")
 
-    def scripted(self, name: str, era: str = "legacy", manner: str = "plain") -> Scripted:
-        return Scripted(self.folder / f"{name}.jsonl", era, manner)
+    def scripted(self, name: str, era: str = "legacy", manner: str = "plain", **settings: Any) -> Scripted:
+        """One of our small servers; `settings` are for its entry in the configuration."""
+        return Scripted(self.folder / f"{name}.jsonl", era, manner, **settings)
 
     def both_eras(self) -> dict[str, Scripted]:
         """A server of each era, named after it."""
@@ -105,7 +110,7 @@ class Workshop:
         fresh.replace(self.config)
 
     def _entry(self, name: str, server: Launch | Scripted) -> dict[str, Any]:
-        entry = (server.launch if isinstance(server, Scripted) else server).entry()
+        entry = server.entry()
         return {**entry, "env": {**entry["env"], TAG: self.tag, SERVER: name}}
 
     # -- clients

@@ -174,8 +174,10 @@ async def test_a_client_of_the_handshake_era_hears_the_level_it_set(workshop: Wo
         await client.initialize()
         assert "result" in await client.ask(1, "logging/setLevel", level="warning")
         await client.execute(2, "scripted", "steps", count=3)
-        assert "result" in await client.ask(3, "logging/setLevel", level="debug")
-        await client.execute(4, "scripted", "steps", count=1)
+        assert (await client.ask(3, "logging/setLevel", level="loud"))["error"]["code"] == -32602
+        await client.execute(4, "scripted", "steps", count=3)
+        assert "result" in await client.ask(5, "logging/setLevel", level="debug")
+        await client.execute(6, "scripted", "steps", count=1)
         assert await client.leave() == 0
 
     logs = [m["params"]["data"] for m in client.messages if m.get("method") == "notifications/message"]

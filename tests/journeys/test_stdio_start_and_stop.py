@@ -125,7 +125,7 @@ async def test_a_client_that_leaves_ends_the_gateway_and_all_it_started(workshop
         assert len(workshop.upstreams()) == 2
         watched = workshop.processes()
 
-    await eventually(lambda: not workshop.processes(), 5)
+    await eventually(lambda: not workshop.processes(), 10)
     assert len(watched) == 4  # the gateway, its watchdog, two servers
 
 
@@ -187,9 +187,9 @@ async def test_a_call_in_flight_does_not_hold_up_the_end(workshop: Workshop, num
         await eventually(lambda: scripted.received("tools/call"))
         if number is not None:
             client.signal(number)
-            assert await client.ended(seconds=4) == 0
+            assert await client.ended(seconds=10) == 0
         else:
-            assert await client.leave(seconds=4) == 0
+            assert await client.leave(seconds=10) == 0
         assert not workshop.processes()
     assert [message["id"] for message in client.messages] == ["hello"]
     (cancelled,) = scripted.received("notifications/cancelled")
@@ -208,7 +208,7 @@ async def test_a_call_that_ends_within_the_grace_is_answered(workshop: Workshop)
         client.signal(signal.SIGTERM)
         scripted.let_go()
 
-        assert await client.ended(seconds=4) == 0
+        assert await client.ended(seconds=10) == 0
     assert (await client.answer(1))["result"]["content"][0]["text"] == "waited"
 
 
@@ -227,7 +227,7 @@ async def test_nothing_is_left_of_a_server_that_ignores_every_request_to_end(wor
             assert await client.ended() == 0
         else:
             client.signal(signal.SIGKILL)
-        await eventually(lambda: not workshop.processes(), 6)
+        await eventually(lambda: not workshop.processes(), 10)
 
 
 async def test_a_killed_gateway_leaves_no_process_and_does_not_trouble_the_next_one(workshop: Workshop):
@@ -240,7 +240,7 @@ async def test_a_killed_gateway_leaves_no_process_and_does_not_trouble_the_next_
         client.send(execution(2, "legacy", "hang"))
         await eventually(lambda: servers["legacy"].received("tools/call"))
         client.signal(signal.SIGKILL)
-        await eventually(lambda: not workshop.processes(), 5)
+        await eventually(lambda: not workshop.processes(), 10)
 
     async with workshop.client() as client:
         assert await run(client, "legacy", "echo", text="again") == "again"

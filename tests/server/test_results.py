@@ -58,7 +58,7 @@ def test_structured_content_is_spliced_in_and_kept() -> None:
 def test_a_single_text_that_is_a_json_object_or_array_is_spliced_in_verbatim(payload: str) -> None:
     answer = shaped(text(payload))
 
-    assert answer["content"][0]["text"] == f'{{"success":true,"result":{payload.strip()}}}'
+    assert answer["content"][0]["text"] == f'{{"success":true,"result":{payload}}}'
 
 
 @pytest.mark.parametrize(

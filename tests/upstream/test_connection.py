@@ -14,7 +14,7 @@ from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall, ToolR
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, RpcError
+from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 POLICY = ConnectionPolicy(client_info={"name": "test", "version": "0"})
 
@@ -397,6 +397,56 @@ async def test_closing_fails_the_calls_under_way_as_sent() -> None:
         assert server.open_links == []
 
 
+async def test_closing_while_the_former_link_is_still_closing_gives_the_next_caller_a_clear_error() -> None:
+    gate = asyncio.Event()
+    server = FakeServer()
+
+    async with connected(server) as watched:
+        await watched.call()
+        server.on_close = lambda: _wait(gate)
+        server.crash()
+        await eventually(lambda: watched.connection.status.state == "error")
+        call = asyncio.create_task(watched.call())
+        await asyncio.sleep(0.1)
+        closing = asyncio.create_task(watched.connection.close())
+        await asyncio.sleep(0.1)
+        gate.set()
+        with pytest.raises(ServerConnectionError):
+            await asyncio.wait_for(call, 20)
+        await closing
+
+
+async def test_closing_returns_only_when_the_former_link_is_closed_too() -> None:
+    finished: list[bool] = []
+
+    async def slow_close() -> None:
+        await asyncio.sleep(3)
+        finished.append(True)
+
+    server = FakeServer(on_close=slow_close)
+
+    async with connected(server) as watched:
+        await watched.call()
+        server.crash()
+        await eventually(lambda: watched.connection.status.state == "error")
+        call = asyncio.create_task(watched.call())
+        await asyncio.sleep(0.1)
+        await watched.connection.close()
+        assert finished == [True]
+        await asyncio.gather(call, return_exceptions=True)
+
+
+async def test_starting_again_after_idle_times_is_no_crash_loop() -> None:
+    server = FakeServer()
+
+    async with connected(server, idle_seconds=1.0) as watched:
+        for _ in range(8):
+            assert await watched.call() == "{}"
+            await asyncio.sleep(2)
+
+    assert server.starts == 8
+
+
 async def test_closing_twice_or_unopened_is_harmless() -> None:
     async with connected(FakeServer()) as watched:
         await watched.connection.close()
@@ -552,6 +602,17 @@ async def test_a_server_remembered_as_modern_that_is_old_now_is_asked_anew() -> 
 
 async def test_a_server_remembered_as_old_that_is_modern_now_is_asked_anew() -> None:
     async with connected(FakeServer(era="modern"), known=LEGACY_IDENTITY) as watched:
+        assert await watched.call() == "{}"
+        assert [met.era for met in watched.met] == ["modern"]
+
+
+async def test_a_server_remembered_as_old_that_does_not_know_the_handshake_any_more_is_probed() -> None:
+    def unknown(_: dict[str, Any]) -> dict[str, Any]:
+        raise RpcError(METHOD_NOT_FOUND, "no initialize here")
+
+    server = FakeServer(methods={"initialize": unknown})
+
+    async with connected(server, known=LEGACY_IDENTITY) as watched:
         assert await watched.call() == "{}"
         assert [met.era for met in watched.met] == ["modern"]
 

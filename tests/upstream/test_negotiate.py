@@ -124,9 +124,7 @@ async def test_versions_without_any_in_common_are_refused_with_the_servers_error
 
 async def test_a_refusal_that_names_a_shared_modern_version_is_followed_by_it() -> None:
     server = FakeServer()
-    server.answer_once(
-        "server/discover", refusing(UNSUPPORTED_PROTOCOL_VERSION, {"supported": ["2099-01-01", MODERN]})
-    )
+    server.answer_once("server/discover", refusing(UNSUPPORTED_PROTOCOL_VERSION, {"supported": ["2099-01-01", MODERN]}))
 
     assert (await negotiate(server)).era == "modern"
     assert heard(server) == ["server/discover", "server/discover"]

@@ -64,7 +64,17 @@ class ToolCall:
     target: Target | None = None
 
 
+class _TextBlock(msgspec.Struct):
+    """As much of a content block as tells whether it is a text; the text itself stays undecoded."""
+
+    type: Any = None
+    text: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+MOST_DIGITS = 4_000
+
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_text_blocks = msgspec.json.Decoder(list[_TextBlock]).decode
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,17 @@ class ToolResult:
             return str(self.content[0].get("text", ""))
         return None
 
+    @property
+    def only_text_json(self) -> bytes | None:
+        """The same as the JSON string it came in; None also where it can't be told without decoding it."""
+        try:
+            blocks = _text_blocks(self.members.get("content", b"[]"))
+        except msgspec.DecodeError:
+            return None
+        if len(blocks) != 1 or blocks[0].type != "text" or blocks[0].text is msgspec.UNSET:
+            return None
+        return bytes(blocks[0].text)
+
     @cached_property
     def value(self) -> Any:
         """The payload: structured content, else the only text (parsed where it is a JSON object or array), else the blocks."""
@@ -127,11 +148,16 @@ class ToolResult:
 
 
 def _decoded(text: bytes | msgspec.Raw) -> Any:
-    """The value of JSON a server sent; lone surrogates, which strict decoders refuse, are let through."""
+    """The value of JSON a server sent; what the strict decoder refuses (numbers out of range) is let through."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return json.loads(bytes(text))
+        return json.loads(bytes(text), parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> float:
+    # Python makes no integer of thousands of digits from text: it takes too long.
+    return int(digits) if len(digits) < MOST_DIGITS else float(digits)
 
 
 def _parsed_or_text(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -20,7 +21,9 @@ READ_MORE = (
     "For more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
 )
 _HOP_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
+_OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')
 _validate_json = msgspec.json.Decoder(msgspec.Raw).decode
+_text = msgspec.json.Decoder(str).decode
 
 
 class _Block(msgspec.Struct):
@@ -38,7 +41,10 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
     members = {"content": msgspec.Raw(b"[]")} | _passed_on(result)
     if shape == "passthrough":
         return members
-    payload = _json_payload(result)
+    quoted = _json_text(result)
+    if quoted is not None:
+        return _spliced_text(quoted, members, max_bytes, keep)
+    payload = result.structured_json
     if payload is None and shape == "envelope":
         payload = encode(_words(result))
     if payload is None:
@@ -66,19 +72,24 @@ def _passed_on(result: ToolResult) -> Members:
     return {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
 
 
-def _json_payload(result: ToolResult) -> bytes | None:
-    """The JSON text of the payload, where the server gave one."""
-    if result.structured_json is not None:
-        return result.structured_json
-    text = (result.only_text or "").strip()
-    if not text.startswith(("{", "[")):
+def _json_text(result: ToolResult) -> bytes | None:
+    """The only text as the JSON string it came in, where it holds a JSON object or array and nothing better is there."""
+    quoted = result.only_text_json if result.structured_json is None else None
+    if quoted is None or not _OPENS_JSON.match(quoted):
         return None
-    payload = text.encode("utf-8", "replace")
     try:
-        _validate_json(payload)
-    except (msgspec.DecodeError, RecursionError):
+        _validate_json(_text(quoted))
+    except (ValueError, RecursionError):
         return None
-    return payload
+    return quoted
+
+
+def _spliced_text(quoted: bytes, members: Members, max_bytes: int, keep: Keep) -> Members:
+    """The text in its envelope, without unquoting and quoting it again; a preview where it is too large."""
+    if len(quoted) > max_bytes and len(payload := _text(quoted).encode()) > max_bytes:
+        return _meta_of(members) | _preview(payload, keep)
+    content = b'[{"type":"text","text":"{\\"success\\":true,\\"result\\":%b}"}]' % quoted[1:-1]
+    return members | {"content": msgspec.Raw(content)}
 
 
 def _words(result: ToolResult) -> str | list[str] | None:

@@ -24,6 +24,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from toolcrib.server.events import LEVELS
 from toolcrib.server.lane import Lane
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.pipes import LineWriter, protocol_streams, read_lines
@@ -96,8 +97,8 @@ class StdioConnection:
             self._owe(parsed)
         elif message.method == "notifications/cancelled":
             self._owe_no_more(_param(message, "requestId"))
-        if message.method == "logging/setLevel":
-            self.lane.log_level = str(_param(message, "level"))
+        if message.method == "logging/setLevel" and (level := _param(message, "level")) in LEVELS:
+            self.lane.log_level = level
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._to_sdk.send_nowait(SessionMessage(parsed))
 
