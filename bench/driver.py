@@ -125,7 +125,7 @@ class Peer:
         return answers
 
     def _read_lines(self) -> list[bytes]:
-        parts = []
+        parts: list[bytes] = []
         while not (parts and parts[-1].endswith(b"\n")):
             parts.append(os.read(self._out_of, READ_BYTES))
             if not parts[-1]:

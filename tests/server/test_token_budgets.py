@@ -52,11 +52,11 @@ async def test_five_definitions_and_instructions_reach_the_aim_of_450_tokens(ser
         assert agent.opening <= 450
 
 
-async def test_instructions_name_only_so_many_servers(tmp_path: Path):
+async def test_many_servers_with_the_longest_names_stay_under_600_tokens_too(tmp_path: Path):
     github = _canned(tmp_path, "github")
-    many = [ServerSpec(f"a-server-with-a-long-name-{number}", github.launch) for number in range(40)]
+    names = [f"{number:02}-{'knowledge-of-the-accounting-department-and-its-archives-':.<61}" for number in range(14)]
 
-    async with agent_before(many) as agent:
+    async with agent_before([ServerSpec(name, github.launch) for name in names]) as agent:
         assert agent.opening < 600
 
 

@@ -637,7 +637,7 @@ async def test_a_result_is_handed_over_byte_for_byte() -> None:
     async with connected(server) as watched:
         result = await watched.connection.call(ToolCall("files", "read", {}, b"{}"))
 
-    assert result == ToolResult(
+    assert bytes(result.raw) == (
         b'{"content": [], "structuredContent": {"n": 1.1, "big": 1180591620717411303424, '
         b'"text": "na\\u00efve"}, "x-more": [null]}'
     )

@@ -25,6 +25,7 @@ from toolcrib.server.http import build_app, serve_http
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
+from toolcrib.server.tuning import settle
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.version import VERSION
 
@@ -41,6 +42,7 @@ async def _serve(options: argparse.Namespace) -> None:
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
     async with open_gateway(options.config, settings=settings, face=face) as gateway:
+        settle()
         stop = asyncio.Event()
         _handle_signals(stop, gateway)
         meta_tools = MetaTools(gateway)

@@ -81,7 +81,7 @@ _text_blocks = msgspec.json.Decoder(list[_TextBlock]).decode
 class ToolResult:
     """What a tool answered, kept as the JSON object it came in; decoded only where someone looks."""
 
-    raw: bytes
+    raw: bytes | msgspec.Raw
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> ToolResult:

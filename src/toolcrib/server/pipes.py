@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from toolcrib.wire.jsonrpc import Json
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
@@ -124,11 +125,12 @@ class LineWriter:
         make_roomy(pipe[0])
         return cls(fd, pipe)
 
-    def write(self, line: bytes) -> None:
+    def write(self, *parts: Json) -> None:
+        line = b"".join((*parts, b"\n"))
         if self._pipe is not None:
-            self._pipe[0].write(line + b"\n")
+            self._pipe[0].write(line)
             return
-        data = memoryview(line + b"\n")
+        data = memoryview(line)
         with suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._fd, data) :]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +24,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from toolcrib.server.events import LEVELS
-from toolcrib.server.lane import Lane
+from toolcrib.server.lane import Lane, WriteLine
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.pipes import LineWriter, protocol_streams, read_lines
 from toolcrib.wire import jsonrpc
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 class StdioConnection:
     """One client on a pair of pipes: calls go down the fast lane, all else to the SDK's server."""
 
-    def __init__(self, server: Server[Any], meta_tools: MetaTools, write: Callable[[bytes], None]) -> None:
+    def __init__(self, server: Server[Any], meta_tools: MetaTools, write: WriteLine) -> None:
         self._server = server
         self._write = write
         self.lane = Lane(meta_tools, write, server.server_info_stamp)

@@ -15,7 +15,7 @@ from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
 from toolcrib.upstream.negotiate import Negotiation
 from toolcrib.upstream.tool_list import ListLimits, list_all_tools
-from toolcrib.wire.jsonrpc import RpcError
+from toolcrib.wire.jsonrpc import Json, RpcError
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class Session:
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
         """The server's identity and its whole tool list."""
 
-        async def fetch_page(params: Mapping[str, object]) -> bytes:
+        async def fetch_page(params: Mapping[str, object]) -> Json:
             async with asyncio.timeout(timeout_seconds):
                 return await self._request("tools/list", params)
 
@@ -105,7 +105,7 @@ class Session:
         except RpcError as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
 
-    async def _request(self, method: str, params: Mapping[str, object]) -> bytes:
+    async def _request(self, method: str, params: Mapping[str, object]) -> Json:
         return await self.link.request(self._next_id(), method, self._dress.params(params), self._dress.headers(method))
 
     async def _ask_for_logs(self, call: ToolCall) -> None:

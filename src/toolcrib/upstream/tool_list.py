@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from toolcrib.model.nesting import deeper_than
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RpcError
 
 MAX_PAGES = 100
 
-FetchPage = Callable[[Mapping[str, Any]], Awaitable[bytes]]
+FetchPage = Callable[[Mapping[str, Any]], Awaitable[Json]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def make_roomy(transport: asyncio.BaseTransport | None) -> None:
     """Ask for a larger pipe; where that is refused, or it is no pipe, it stays as it is."""
     pipe = transport.get_extra_info("pipe") if transport is not None else None
     if pipe is not None and sys.platform == "linux":
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # refused, or closed already
             fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, ROOMY_BYTES)
     size_reads(transport, 0)
 
