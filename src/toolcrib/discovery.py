@@ -49,6 +49,7 @@ class Discovery:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._read_here: set[str] = set()
+        self._failures: dict[str, ToolcribError] = {}
         self._closed = False
 
     @property
@@ -82,6 +83,15 @@ class Discovery:
         task = self._tasks.get(server) or self.refresh(server)
         if task is not None:
             await asyncio.wait({task})
+
+    async def read_now(self, server: str) -> None:
+        """Read a server whatever is known of it; raises what kept us from it."""
+        self._failures.pop(server, None)
+        task = self.refresh(server)
+        if task is not None:
+            await asyncio.wait({task})
+        if server in self._failures:
+            raise self._failures[server]
 
     async def settle(self, seconds: float) -> None:
         """Wait until at least one of the running readings is done, but no longer than `seconds`."""
@@ -134,6 +144,7 @@ class Discovery:
         try:
             reading = await self._reader.read(server)
         except ToolcribError as error:
+            self._failures[server] = error
             await asyncio.to_thread(self._stock.save_failure, server, error.message)
             return
         for warning in reading.warnings:

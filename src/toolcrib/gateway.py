@@ -15,7 +15,7 @@ from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
 from toolcrib.discovery import Discovery
-from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.errors import ToolcribError
 from toolcrib.model.call import (
     Caller,
     CallEvent,
@@ -26,9 +26,10 @@ from toolcrib.model.call import (
     ToolResult,
 )
 from toolcrib.model.status import ServerStatus
-from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
+from toolcrib.views import check_query, hit_view, server_view, split_id, tool_view
 
 DEFAULT_HITS = 10
 MOST_HITS = 100
@@ -76,13 +77,13 @@ class Gateway:
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""
         self._stock.follow_others()
-        return [self._server_summary(name) for name in self._stock.specs]
+        return [server_view(self._stock, name, self._statuses.status(name)) for name in self._stock.specs]
 
     async def search_tools(
         self, query: str, *, server: str | None = None, limit: int | None = None, include_disabled: bool = False
     ) -> SearchAnswer:
         """The tools that fit `query` best. Without `limit`, as many as fit a small answer."""
-        self._check_query(query, limit)
+        check_query(query, limit, longest=self.settings.max_query_characters)
         self._stock.follow_others()
         if server is not None:
             await self._discovery.need(server)
@@ -91,7 +92,7 @@ class Gateway:
         found = self._stock.search(
             query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
         )
-        hits = [_hit(stocked, relevance) for stocked, relevance in found]
+        hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
         return SearchAnswer(packed, search_note(found=bool(hits), pending=self._discovery.pending, server=server))
 
@@ -102,7 +103,7 @@ class Gateway:
         if not self._stock.knows(server):
             return []
         stocked = self._stock.shelf(server).values()
-        return [_tool_summary(tool) for tool in stocked if tool.enabled or include_disabled]
+        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
 
     async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
         """How to call a tool, or None where there is no such tool."""
@@ -166,6 +167,10 @@ class Gateway:
             with contextlib.suppress(asyncio.CancelledError):
                 await running
 
+    async def read_server(self, server: str) -> None:
+        """Read a server's tools now, whatever is known of it; raises what kept us from it."""
+        await self._discovery.read_now(server)
+
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
         return self._stock.knows(server)
@@ -178,60 +183,10 @@ class Gateway:
         """Put a large result on the shelf; the handle is good for this caller only."""
         return self._shelf.put(caller.key, data)
 
-    def _check_query(self, query: str, limit: int | None) -> None:
-        longest = self.settings.max_query_characters
-        if not query.strip():
-            raise ValidationError("query is empty: say in a few words what the tool should do")
-        if len(query) > longest:
-            raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
-        if limit is not None and limit < 1:
-            raise ValidationError(f"limit must be 1 or more, not {limit}")
-
     async def _find(self, server: str, tool: str) -> StockedTool | None:
         await self._discovery.need(server)
         self._stock.follow_others()
         return self._stock.find(server, tool)
-
-    def _server_summary(self, name: str) -> ServerSummary:
-        spec, shelf = self._stock.specs[name], self._stock.shelf(name)
-        return ServerSummary(
-            name=name,
-            description=spec.description or self._own_words(name),
-            tool_count=len(shelf),
-            enabled_count=sum(stocked.enabled for stocked in shelf.values()),
-            status=self._status(name),
-            title=spec.title,
-            transport=spec.launch.transport,
-        )
-
-    def _own_words(self, name: str) -> str:
-        identity = self._stock.identity(name)
-        described = str(identity.server_info.get("description") or "") if identity is not None else ""
-        return described or f"MCP server: {name}"
-
-    def _status(self, name: str) -> ServerStatus:
-        status, record = self._statuses.status(name), self._stock.record(name)
-        if status.state == "disconnected" and record is not None and record.error:
-            return ServerStatus("error", record.error)
-        return status
-
-
-def split_id(server: str, tool: str) -> tuple[str, str]:
-    """Accept `server:tool` in place of a tool name."""
-    before, colon, after = tool.partition(":")
-    if colon and after and (not server or before == server):
-        return before, after
-    return server, tool
-
-
-def _hit(stocked: StockedTool, relevance: float) -> SearchHit:
-    tool = stocked.tool
-    return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
-
-
-def _tool_summary(stocked: StockedTool) -> ToolSummary:
-    tool = stocked.tool
-    return ToolSummary(tool.server, tool.name, tool.summary, stocked.enabled, stocked.tags)
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

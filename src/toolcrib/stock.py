@@ -14,6 +14,7 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
+from toolcrib.search.explain import Explanation
 from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
@@ -144,12 +145,13 @@ class Stock:
         self, query: str, *, server: str | None, limit: int, include_disabled: bool
     ) -> list[tuple[StockedTool, float]]:
         """The best matches, most relevant first; disabled tools never appear unless asked for."""
-        if self._index is None:
-            self._index = ToolIndex(islice(self._all_tools(), self._max_indexed), tags=self._tags)
-            self._warn_of_many()
         allowed = None if include_disabled else self._is_enabled
-        matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
+        matches: list[ToolMatch] = self._searchable().search(query, server=server, limit=limit, allowed=allowed)
         return [(self.shelf(match.tool.server)[match.tool.name], match.relevance) for match in matches]
+
+    def explain(self, query: str, found: StockedTool) -> Explanation:
+        """Why a search for `query` found this tool."""
+        return self._searchable().explain(query, found.tool)
 
     # -- changing
 
@@ -203,6 +205,12 @@ class Stock:
             reason=refusal or decision.reason,
         )
 
+    def _searchable(self) -> ToolIndex:
+        if self._index is None:
+            self._index = ToolIndex(islice(self._all_tools(), self._max_indexed), tags=self._tags)
+            self._warn_of_many()
+        return self._index
+
     def _all_tools(self) -> Iterable[Tool]:
         for server in (*self._specs, BUILT_IN_SERVER):
             yield from (stocked.tool for stocked in self.shelf(server).values())
@@ -210,7 +218,9 @@ class Stock:
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
         if enabled > self._max_enabled:
-            log.warning("%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled)
+            log.warning(
+                "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
+            )
 
     def _is_enabled(self, tool: Tool) -> bool:
         stocked = self.shelf(tool.server).get(tool.name)

@@ -37,19 +37,19 @@ class Offline:
 
 
 def open_offline(settings: Settings, paths: Paths) -> Offline:
+    """For a gateway: what left the configuration is marked so in the catalogue."""
     store = open_catalogue(paths)
-    stock = Stock(
-        store,
-        now=time.time,
-        cache_seconds=settings.cache_ttl_seconds,
-        freshness=Freshness(settings.tool_cache_ttl_seconds),
-        built_in=BUILT_IN_TOOLS,
-        max_indexed=settings.max_indexed_tools,
-        max_enabled=settings.max_tools,
-    )
-    offline = Offline(store, stock)
+    offline = Offline(store, _stock(store, settings))
     offline.configure(settings)
     return offline
+
+
+def open_reading(settings: Settings, paths: Paths) -> Offline:
+    """For a command that only looks: the catalogue stays as it is."""
+    store = open_catalogue(paths)
+    stock = _stock(store, settings)
+    stock.configure(offered(settings), rule_book(settings))
+    return Offline(store, stock)
 
 
 def open_catalogue(paths: Paths) -> CatalogStore:
@@ -69,6 +69,18 @@ def offered(settings: Settings) -> tuple[ServerSpec, ...]:
 def rule_book(settings: Settings) -> RuleBook:
     rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
     return RuleBook(rules, settings.rule_precedence)
+
+
+def _stock(store: CatalogStore, settings: Settings) -> Stock:
+    return Stock(
+        store,
+        now=time.time,
+        cache_seconds=settings.cache_ttl_seconds,
+        freshness=Freshness(settings.tool_cache_ttl_seconds),
+        built_in=BUILT_IN_TOOLS,
+        max_indexed=settings.max_indexed_tools,
+        max_enabled=settings.max_tools,
+    )
 
 
 def _mark_gone(store: CatalogStore, specs: Iterable[ServerSpec]) -> None:

@@ -49,15 +49,16 @@ async def open_gateway(
     settings: Settings | None = None,
     env: Mapping[str, str] = os.environ,
     face: str = "library",
+    read_due: bool = True,
 ) -> AsyncIterator[Gateway]:
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
-    Everything it started is stopped when the block ends.
+    Everything it started is stopped when the block ends. Without `read_due` no server is read before someone needs it.
     """
     path = Path(config) if config is not None else None
     online = Online(settings or load_settings(path, env=env), path, env, face, is_fixed=settings is not None)
     try:
-        await online.start()
+        await online.start(read_due=read_due)
         yield online.gateway
     finally:
         await online.close()
@@ -107,12 +108,13 @@ class Online:
         )
         self.gateway = self._gateway(self._offline)
 
-    async def start(self) -> None:
+    async def start(self, *, read_due: bool = True) -> None:
         """Begin to serve: nothing here waits for a server."""
         _report(self.settings)
         await self._pool.configure(offered(self.settings), _policy(self.settings))
         self._presence.start()
-        self._discovery.refresh_due()
+        if read_due:
+            self._discovery.refresh_due()
         if not self._is_fixed:
             self._watching = asyncio.create_task(
                 watch_files(

@@ -12,12 +12,13 @@ import msgspec
 
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
-from toolcrib.gateway import Gateway, split_id
+from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, ExecutionError, Listener, ToolCall
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.results import Members, shape_result
+from toolcrib.views import split_id
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
