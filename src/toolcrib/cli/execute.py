@@ -53,10 +53,14 @@ async def _execute(
     async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
         if not stream:
             return await gateway.execute_tool(server, tool, arguments, caller=CALLER)
+        heard = False
         async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER):
             if isinstance(event, ExecutionResult):
+                if heard and not output.as_json:
+                    output.out.write()
                 return event
             _show_event(event, output)
+            heard = True
     raise AssertionError("a stream ends with its outcome")
 
 
@@ -64,6 +68,7 @@ def _arguments(given: str | None) -> dict[str, Any]:
     text = _argument_text(given)
     try:
         value = json.loads(text) if text.strip() else {}
+        json.dumps(value, ensure_ascii=False).encode()  # half a character can be written in JSON, but not sent
     except (ValueError, RecursionError) as problem:
         raise ValidationError(
             f"--args is not JSON: {problem}", hint="""For example: --args '{"path": "README.md"}'"""

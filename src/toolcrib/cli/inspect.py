@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) -> None:
     out.write(f"{out.paint('Tool:', 'bold')} {clean(f'{details.server}:{details.tool}')}")
     if not details.enabled:
-        out.paragraph(f"Disabled: {reason}", "", "red")
+        out.paragraph(f"Status: {reason}", "", "red")
     _section(out, "Description:")
     out.paragraph(details.description or "none given by the server", "  ")
     _section(out, "Parameters:")

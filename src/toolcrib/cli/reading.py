@@ -81,5 +81,9 @@ def _unread(offline: Offline, only: str | None) -> Iterable[str]:
         record = records.get(name)
         if only not in {None, name}:
             continue
-        if record is None or record.launch_fingerprint != spec.launch_fingerprint() or (record.read_at is None and (only or now - (record.error_at or 0) > RETRY_AFTER_SECONDS)):
+        if (
+            record is None
+            or record.launch_fingerprint != spec.launch_fingerprint()
+            or (record.read_at is None and (only or now - (record.error_at or 0) > RETRY_AFTER_SECONDS))
+        ):
             yield name

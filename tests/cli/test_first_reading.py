@@ -1,0 +1,62 @@
+"""Servers that nobody has read yet are read before a command answers."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.cli.machine import Machine
+
+
+def test_the_first_list_reads_the_servers_and_the_second_starts_nothing(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    first = machine.run("list")
+    assert first.code == 0
+    assert "✗ friendly (7 tools)" in first.out
+    assert "Reading servers (2)" in first.err
+    log = machine.paths.logs_dir / "friendly.log"
+    before = log.stat().st_size
+    second = machine.run("list")
+    assert second.out == first.out
+    assert second.err == ""
+    assert log.stat().st_size == before
+
+
+def test_demo_servers_are_found_by_a_first_search(machine: Machine) -> None:
+    entries = ", ".join(
+        f"{name}: {{command: {sys.executable}, args: [-m, toolcrib.demo.{name}], passEnv: [PYTHONPATH]}}"
+        for name in ("clock", "words")
+    )
+    machine.configure(f"servers: {{{entries}}}")
+    ran = machine.run("search", "what time is it", "--json")
+    assert ran.code == 0
+    assert ran.json["results"][0]["tool"] == "current_time"
+
+
+def test_a_named_server_is_the_only_one_that_is_read(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    assert len(machine.run("tools", "friendly", "--json").json["tools"]) == 7
+    assert [file.name for file in machine.paths.logs_dir.iterdir()] == ["friendly.log"]
+
+
+def test_a_server_that_hangs_is_waited_for_no_longer_than_asked(machine: Machine) -> None:
+    hanging = f"command: {sys.executable}, args: [-c, 'import time; time.sleep(600)']"
+    machine.configure(f"servers: {{stuck: {{{hanging}}}}}")
+    ran = machine.run("list", "--wait", "0.5")
+    assert ran.code == 0
+    assert "1 of 1 servers could not be read within 0.5 s" in ran.err
+    assert "Disconnected (not read yet)" in ran.out
+
+
+def test_a_server_that_cannot_start_is_shown_with_the_reason(machine: Machine) -> None:
+    machine.configure("servers: {gone: {command: no-such-program}}")
+    ran = machine.run("list")
+    assert ran.code == 0
+    assert "Status: Error: the command 'no-such-program' was not found" in ran.out
+
+
+def test_a_changed_entry_is_read_again(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.run("list")
+    text = machine.paths.config_file.read_text("utf-8").replace('"friendly"]', '"broken"]')
+    machine.configure(text)
+    assert [tool["name"] for tool in machine.run("tools", "friendly", "--json").json["tools"]] == ["look"]
