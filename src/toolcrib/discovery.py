@@ -90,8 +90,12 @@ class Discovery:
         task = self.refresh(server)
         if task is not None:
             await asyncio.wait({task})
-        if server in self._failures:
-            raise self._failures[server]
+        if (failure := self.failure(server)) is not None:
+            raise failure
+
+    def failure(self, server: str) -> ToolcribError | None:
+        """Why the last reading here of a server failed, if it did."""
+        return self._failures.get(server)
 
     async def settle(self, seconds: float) -> None:
         """Wait until at least one of the running readings is done, but no longer than `seconds`."""

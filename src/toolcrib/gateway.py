@@ -171,6 +171,10 @@ class Gateway:
         """Read a server's tools now, whatever is known of it; raises what kept us from it."""
         await self._discovery.read_now(server)
 
+    def failure(self, server: str) -> ToolcribError | None:
+        """What kept this gateway from reading a server, the last time it tried."""
+        return self._discovery.failure(server)
+
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
         return self._stock.knows(server)

@@ -64,6 +64,14 @@ def test_every_problem_is_printed_with_its_place_in_the_file(machine: Machine) -
     assert "discovery.callTimeout" in machine.run("config", "validate").out
 
 
+def test_a_pattern_that_cannot_be_read_is_a_problem_of_its_file(machine: Machine) -> None:
+    machine.configure("toolRules: [{pattern: ['ok', '/(/']}]")
+    problem = machine.run("config", "validate", "--json").json["problems"][0]
+    assert problem["file"].endswith("toolcrib.yaml")
+    assert problem["path"] == "toolRules[0].pattern[1]"
+    assert machine.run("list").code == 2
+
+
 def test_an_unreadable_file_is_a_problem_not_a_crash(machine: Machine) -> None:
     machine.configure("a: [")
     assert machine.run("config", "validate").code == 2

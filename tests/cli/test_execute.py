@@ -97,6 +97,14 @@ def test_executing_one_tool_starts_no_other_server(machine: Machine, tmp_path: P
     assert [file.name for file in machine.paths.logs_dir.iterdir()] == ["friendly.log"]
 
 
+def test_a_server_that_cannot_be_reached_is_a_failed_execution_not_a_missing_tool(machine: Machine) -> None:
+    machine.configure("servers: {gone: {command: no-such-program}}")
+    for _ in range(2):
+        ran = machine.run("execute", "gone", "anything", "--json")
+        assert ran.code == 3
+        assert ran.json["error"]["code"] == "SERVER_CONNECTION_ERROR"
+
+
 def test_an_unknown_server_starts_nothing(workshop: Machine) -> None:
     assert workshop.run("execute", "nobody", "ping").code == 2
     assert not workshop.paths.logs_dir.exists()

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 import sys
+from pathlib import Path
 
-from tests.cli.machine import Machine
+import pytest
+
+from tests.cli.machine import BOUND_SECONDS, Machine, eventually
+from toolcrib.upstream.watchdog_process import read_process
 
 
 def test_the_first_list_reads_the_servers_and_the_second_starts_nothing(machine: Machine) -> None:
@@ -60,3 +67,20 @@ def test_a_changed_entry_is_read_again(machine: Machine) -> None:
     text = machine.paths.config_file.read_text("utf-8").replace('"friendly"]', '"broken"]')
     machine.configure(text)
     assert [tool["name"] for tool in machine.run("tools", "friendly", "--json").json["tools"]] == ["look"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no interrupt can be sent to one process there")
+@pytest.mark.parametrize("command", ["list", "doctor"])
+def test_an_interrupt_while_servers_are_read_leaves_no_child(command: str, machine: Machine, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    machine.configure(f"servers: {json.dumps({'stuck': {'command': sys.executable, 'args': ['-c', code]}})}")
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with machine.start(command, **pipes) as process:
+        eventually(lambda: started.exists() and started.read_text("utf-8"))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=BOUND_SECONDS)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert read_process(int(started.read_text("utf-8"))) is None

@@ -79,12 +79,16 @@ def test_wide_and_combining_characters_are_measured() -> None:
     assert shorten("文件文件", 5) == "文件…"
 
 
-@given(st.lists(st.text("ab文", min_size=1, max_size=8), max_size=12), st.integers(16, 60))
-def test_wrapped_lines_fit_and_lose_no_word(words: list[str], columns: int) -> None:
-    text = " ".join(words)
-    lines = wrap(text, columns)
-    assert " ".join(lines) == text
+@given(st.lists(st.text("ab文", min_size=1, max_size=8), min_size=1), st.integers(20, 60), st.integers(0, 4))
+def test_wrapped_lines_fit_keep_their_indent_and_lose_no_word(words: list[str], columns: int, indent: int) -> None:
+    lines = wrap(" " * indent + " ".join(words), columns)
+    assert [word for line in lines for word in line.split()] == words
+    assert all(line.startswith(" " * indent) and line[indent : indent + 1] != " " for line in lines)
     assert all(width_of(line) <= columns for line in lines)
+
+
+def test_a_line_that_fits_stays_as_it_is() -> None:
+    assert wrap("    a:  7", 20) == ["    a:  7"]
 
 
 def _terminal(*, is_live: bool = False, colour: bool = False) -> tuple[io.StringIO, Terminal]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolcrib.calls.built_in import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import ServerSpec
 from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
@@ -67,8 +68,13 @@ def offered(settings: Settings) -> tuple[ServerSpec, ...]:
 
 
 def rule_book(settings: Settings) -> RuleBook:
+    """The rules as they decide; a pattern that can't be read is reported with the file it stands in."""
     rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
-    return RuleBook(rules, settings.rule_precedence)
+    try:
+        return RuleBook(rules, settings.rule_precedence)
+    except ConfigurationError as error:
+        source = str(settings.file or "")
+        raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
 
 
 def _stock(store: CatalogStore, settings: Settings) -> Stock:

@@ -18,7 +18,8 @@ from toolcrib.cli.reading import settings_of
 from toolcrib.cli.run import exit_of
 from toolcrib.cli.terminal import Terminal, clean
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ValidationError
+from toolcrib.errors import ToolNotFound, ValidationError
+from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
 
 MOST_ARGUMENT_BYTES = 16 * 1024 * 1024
@@ -51,16 +52,27 @@ async def _execute(
     # What is odd about the configuration was said already.
     said = replace(settings, problems=(), warnings=())
     async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-        if not stream:
-            return await gateway.execute_tool(server, tool, arguments, caller=CALLER)
-        heard = False
-        async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER):
-            if isinstance(event, ExecutionResult):
-                if heard and not output.as_json:
-                    output.out.write()
-                return event
-            _show_event(event, output)
-            heard = True
+        outcome = await _outcome(gateway, server, tool, arguments, output, stream=stream)
+        failure = gateway.failure(server)
+        if failure is not None and outcome.error is not None and outcome.error.code == ToolNotFound.code:
+            # Nobody knows its tools because it can't be reached: that is what went wrong.
+            return ExecutionResult(error=ExecutionError.of(failure, server, tool))
+        return outcome
+
+
+async def _outcome(
+    gateway: Gateway, server: str, tool: str, arguments: dict[str, Any], output: Output, *, stream: bool
+) -> ExecutionResult:
+    if not stream:
+        return await gateway.execute_tool(server, tool, arguments, caller=CALLER)
+    heard = False
+    async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER):
+        if isinstance(event, ExecutionResult):
+            if heard and not output.as_json:
+                output.out.write()
+            return event
+        _show_event(event, output)
+        heard = True
     raise AssertionError("a stream ends with its outcome")
 
 

@@ -55,6 +55,8 @@ def _flushed(code: int) -> int:
 
 
 def _log(options: argparse.Namespace) -> None:
+    if options.module == "serve":
+        return  # It runs for days and has nobody to answer to: its log is all it says, and it sets that up itself.
     log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ)
     if not options.verbose:
         for name in _TOLD_ANYWAY:

@@ -70,15 +70,18 @@ def shorten(text: str, columns: int) -> str:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """A cleaned line as lines of at most `columns`; a word that is wider stands alone, whole."""
-    lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        candidate = f"{line} {word}" if line else word
-        if line and width_of(candidate) > columns:
+    """A cleaned line as lines of at most `columns`, each as far in as it began; a wider word stands alone, whole."""
+    if width_of(text) <= columns:
+        return [text]
+    words = text.lstrip(" ").split(" ")
+    indent = " " * min(len(text) - len(text.lstrip(" ")), columns // 2)
+    lines, line = [], indent + words[0]
+    for word in words[1:]:
+        if width_of(line) + 1 + width_of(word) > columns:
             lines.append(line)
-            candidate = word
-        line = candidate
+            line = indent + word
+        else:
+            line = f"{line} {word}"
     return [*lines, line]
 
 
