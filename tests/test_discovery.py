@@ -272,7 +272,7 @@ async def test_a_failure_is_recorded_and_the_old_tools_stay() -> None:
 
         assert us.stock.record("a").error == "a did not start"
         assert list(us.stock.shelf("a")) == ["read"]
-        assert us.discovery.failure("a") is None
+        assert us.discovery.unread_failure("a") is None
 
 
 async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:

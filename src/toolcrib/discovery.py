@@ -135,9 +135,22 @@ class Discovery:
             self._turns.hurry(server)  # a few hung servers must not delay one that somebody asks for
             await asyncio.wait({task})
 
+    async def read_now(self, server: str) -> None:
+        """Read a server whatever is known of it; raises what kept us from it."""
+        self._failures.pop(server, None)
+        task = self.refresh(server)
+        if task is not None:
+            await asyncio.wait({task})
+        if (failure := self.failure(server)) is not None:
+            raise failure
+
     def failure(self, server: str) -> ToolcribError | None:
+        """Why the last reading here of a server failed, if it did."""
+        return self._failures.get(server)
+
+    def unread_failure(self, server: str) -> ToolcribError | None:
         """Why a server's tools are not known, where reading it failed and it was never read before."""
-        return None if self._stock.was_read(server) else self._failures.get(server)
+        return None if self._stock.was_read(server) else self.failure(server)
 
     async def settle(self, seconds: float) -> None:
         """Wait until at least one of the running readings is done, but no longer than `seconds`."""

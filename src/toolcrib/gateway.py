@@ -14,7 +14,7 @@ from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
 from toolcrib.discovery import Discovery
-from toolcrib.errors import InvalidArguments, Problem, ToolcribError, ValidationError
+from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.model.call import (
     Caller,
     CallEvent,
@@ -26,9 +26,10 @@ from toolcrib.model.call import (
 )
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
-from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
+from toolcrib.views import check_query, hit_view, server_view, tool_view
 
 DEFAULT_HITS = 10
 MOST_HITS = 100
@@ -76,13 +77,13 @@ class Gateway:
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""
         self._stock.follow_others()
-        return [self._server_summary(name) for name in self._stock.specs]
+        return [server_view(self._stock, name, self._statuses.status(name)) for name in self._stock.specs]
 
     async def search_tools(
         self, query: str, *, server: str | None = None, limit: int | None = None, include_disabled: bool = False
     ) -> SearchAnswer:
         """The tools that fit `query` best. Without `limit`, as many as fit a small answer."""
-        self._check_query(query, limit)
+        check_query(query, limit, longest=self.settings.max_query_characters)
         self._stock.follow_others()
         if server is not None:
             await self._discovery.need(server)
@@ -91,7 +92,7 @@ class Gateway:
         found = self._stock.search(
             query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
         )
-        hits = [_hit(stocked, relevance) for stocked, relevance in found]
+        hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
         return SearchAnswer(packed, self._search_note(bool(hits), server))
 
@@ -102,7 +103,7 @@ class Gateway:
         if not self._stock.knows(server):
             return []
         stocked = self._stock.shelf(server).values()
-        return [_tool_summary(tool) for tool in stocked if tool.enabled or include_disabled]
+        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
 
     async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
         """How to call a tool, or None where there is no such tool."""
@@ -159,6 +160,14 @@ class Gateway:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
+    async def read_server(self, server: str) -> None:
+        """Read a server's tools now, whatever is known of it; raises what kept us from it."""
+        await self._discovery.read_now(server)
+
+    def failure(self, server: str) -> ToolcribError | None:
+        """What kept this gateway from reading a server, the last time it tried."""
+        return self._discovery.failure(server)
+
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
         return self._stock.knows(server)
@@ -166,25 +175,16 @@ class Gateway:
     def missing(self, server: str, tool: str) -> ToolcribError:
         """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
         server, tool = split_id(server, tool)
-        return self._discovery.failure(server) or missing(self._stock, server, tool)
+        return self._discovery.unread_failure(server) or missing(self._stock, server, tool)
 
     def trouble(self, server: str) -> str:
         """Why the tools of a server are not known, or nothing."""
-        failure = self._discovery.failure(server)
+        failure = self._discovery.unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
         """Put a large result on the shelf; the handle is good for this caller only."""
         return self._shelf.put(caller.key, data)
-
-    def _check_query(self, query: str, limit: int | None) -> None:
-        longest = self.settings.max_query_characters
-        if not query.strip():
-            raise ValidationError("query is empty: say in a few words what the tool should do")
-        if len(query) > longest:
-            raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
-        if limit is not None and limit < 1:
-            raise ValidationError(f"limit must be 1 or more, not {limit}")
 
     def _search_note(self, found: bool, server: str | None) -> str:
         return search_note(found=found, pending=self._discovery.pending, server=server, enabled=self.settings.enabled)
@@ -193,39 +193,6 @@ class Gateway:
         await self._discovery.need(server)
         self._stock.follow_others()
         return self._stock.find(server, tool)
-
-    def _server_summary(self, name: str) -> ServerSummary:
-        spec, shelf = self._stock.specs[name], self._stock.shelf(name)
-        return ServerSummary(
-            name=name,
-            description=spec.description or self._own_words(name),
-            tool_count=len(shelf),
-            enabled_count=sum(stocked.enabled for stocked in shelf.values()),
-            status=self._status(name),
-            title=spec.title,
-            transport=spec.launch.transport,
-        )
-
-    def _own_words(self, name: str) -> str:
-        identity = self._stock.identity(name)
-        described = str(identity.server_info.get("description") or "") if identity is not None else ""
-        return described or f"MCP server: {name}"
-
-    def _status(self, name: str) -> ServerStatus:
-        status, record = self._statuses.status(name), self._stock.record(name)
-        if status.state == "disconnected" and record is not None and record.error:
-            return ServerStatus("error", record.error)
-        return status
-
-
-def _hit(stocked: StockedTool, relevance: float) -> SearchHit:
-    tool = stocked.tool
-    return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
-
-
-def _tool_summary(stocked: StockedTool) -> ToolSummary:
-    tool = stocked.tool
-    return ToolSummary(tool.server, tool.name, tool.summary, stocked.enabled, stocked.tags)
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

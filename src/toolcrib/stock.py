@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +15,7 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
+from toolcrib.search.explain import Explanation
 from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
@@ -60,7 +62,8 @@ class Stock:
         self._rules = RuleBook(())
         self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
         self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
-        self._index: ToolIndex | None = None
+        self._index = ToolIndex(tags=self._tags)
+        self._unindexed: deque[str] = deque()
         self._seen_change = -1
         self._read_marks: dict[str, float | None] = {}
 
@@ -77,8 +80,9 @@ class Stock:
         self._records.invalidate()
         self._shelves.invalidate(server)
         if server is None:
-            self._index = None
-        elif self._index is not None:
+            self._index = ToolIndex(tags=self._tags)
+            self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
+        elif server not in self._unindexed:
             self._index.remove(server)
             self._index.add(stocked.tool for stocked in self.shelf(server).values())
 
@@ -152,14 +156,26 @@ class Stock:
         self, query: str, *, server: str | None, limit: int, include_disabled: bool
     ) -> list[tuple[StockedTool, float]]:
         """The best matches, most relevant first; disabled tools never appear unless asked for."""
-        if self._index is None:
-            self._index = ToolIndex(islice(self._all_tools(), self._max_indexed), tags=self._tags)
-            self._warn_of_many()
         allowed = None if include_disabled else self._is_enabled
-        matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
+        matches: list[ToolMatch] = self._searchable().search(query, server=server, limit=limit, allowed=allowed)
         found = [(self.find(match.tool.server, match.tool.name), match.relevance) for match in matches]
         # A shelf may have been looked up anew since the index was made.
         return [(stocked, relevance) for stocked, relevance in found if stocked is not None]
+
+    def index_next(self) -> bool:
+        """Make one more server searchable; False when all are. Called between other work, a search then waits for little."""
+        if not self._unindexed:
+            return False
+        server = self._unindexed.popleft()
+        room = max(0, self._max_indexed - len(self._index))
+        self._index.add(stocked.tool for stocked in islice(self.shelf(server).values(), room))
+        if not self._unindexed:
+            self._warn_of_many()
+        return True
+
+    def explain(self, query: str, found: StockedTool) -> Explanation:
+        """Why a search for `query` found this tool."""
+        return self._searchable().explain(query, found.tool)
 
     # -- changing
 
@@ -213,9 +229,10 @@ class Stock:
             reason=refusal or decision.reason,
         )
 
-    def _all_tools(self) -> Iterable[Tool]:
-        for server in (*self._specs, BUILT_IN_SERVER):
-            yield from (stocked.tool for stocked in self.shelf(server).values())
+    def _searchable(self) -> ToolIndex:
+        while self.index_next():
+            pass
+        return self._index
 
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())

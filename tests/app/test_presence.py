@@ -79,7 +79,7 @@ async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.
     store = Full()
     presence = Presence(store, "us", "stdio", nobody, beat_seconds=0.01)
 
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, logger="toolcrib"):
         presence.start()
         await eventually(lambda: store.tries > 2)
         await presence.close()

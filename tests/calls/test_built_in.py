@@ -7,7 +7,8 @@ import pytest
 
 from tests.calls.steps import CALLER, a_call, stocked
 from tests.fakes import Clock, tool
-from toolcrib.calls.built_in import BUILT_IN_TOOLS, BuiltIn
+from toolcrib.calls.built_in import BuiltIn
+from toolcrib.calls.built_in_tools import BUILT_IN_TOOLS
 from toolcrib.errors import InvalidArguments, ResultExpired, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.call import Caller
 from toolcrib.rules.rule import Rule

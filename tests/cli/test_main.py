@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from toolcrib import __version__
-from toolcrib.cli import main as command_line
 from toolcrib.cli.main import anygpt, main
 from toolcrib.config.reference import settings_text
 from toolcrib.config.settings import SCALARS
@@ -127,17 +126,6 @@ def test_a_configuration_that_can_not_be_used_ends_with_two_and_says_what_to_edi
 
 def test_a_configuration_file_that_is_not_there_ends_with_two(tmp_path: Path) -> None:
     assert main(["--config", str(tmp_path / "missing.yaml"), "serve", "--demo"]) == 2
-
-
-def test_an_interrupted_command_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted:
-        @staticmethod
-        def run(_: object) -> int:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(command_line, "import_module", lambda _: Interrupted)
-
-    assert main(["settings"]) == 130
 
 
 def test_every_setting_is_listed_with_its_default_its_variable_and_what_it_does(

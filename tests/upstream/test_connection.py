@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import INSTANT, FakeServer, eventually, spec, text, tool
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
-from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall, ToolResult
+from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy

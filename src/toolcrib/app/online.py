@@ -60,15 +60,17 @@ async def open_gateway(
     env: Mapping[str, str] = os.environ,
     face: str = "library",
     opener: Opener | None = None,
+    read_due: bool = True,
 ) -> AsyncIterator[Gateway]:
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
     Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
+    Without `read_due` no server is read before someone needs it.
     """
     path = Path(config) if config is not None else None
     online = Online(settings or load_settings(path, env=env), path, env, face, opener, is_fixed=settings is not None)
     try:
-        await online.start()
+        await online.start(read_due=read_due)
         yield online.gateway
     finally:
         await online.close()
@@ -117,6 +119,7 @@ class Online:
         self._stopping = asyncio.Event()
         self._reloading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._audit = AuditFile(
             self._paths.audit_log,
             max_bytes=settings.audit_max_bytes,
@@ -125,12 +128,14 @@ class Online:
         )
         self.gateway = self._gateway(self._offline)
 
-    async def start(self) -> None:
+    async def start(self, *, read_due: bool = True) -> None:
         """Begin to serve: nothing here waits for a server."""
         _report(self.settings)
         await self._pool.configure(offered(self.settings), _policy(self.settings))
         self._presence.start()
-        self._discovery.refresh_due()
+        if read_due:
+            self._discovery.refresh_due()
+            self._indexing = asyncio.create_task(self._index_meanwhile())
         if not self._is_fixed:
             self._watching = asyncio.create_task(
                 watch_files(
@@ -142,9 +147,17 @@ class Online:
             )
             await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
 
+    async def _index_meanwhile(self) -> None:
+        """Make the tools searchable one server at a time, so that neither a request nor the first search waits long."""
+        for _ in iter(self._offline.stock.index_next, False):
+            await asyncio.sleep(0)  # others first
+
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
         self._stopping.set()
+        if self._indexing is not None:
+            self._indexing.cancel()
+            await asyncio.gather(self._indexing, return_exceptions=True)
         if self._watching is not None:
             self._watching.cancel()
             with suppress(asyncio.CancelledError):

@@ -18,7 +18,7 @@ class Readings(Protocol):
     async def need(self, server: str) -> None:
         """Return once the server was read, or could not be."""
 
-    def failure(self, server: str) -> ToolcribError | None:
+    def unread_failure(self, server: str) -> ToolcribError | None:
         """Why the tools of a server are not known."""
 
 
@@ -33,7 +33,7 @@ class Admit:
         # A tool declared in the configuration is called without waiting for the first reading.
         if self._stock.was_read(call.server) or self._stock.find(call.server, call.tool) is None:
             await self._readings.need(call.server)
-        failure = self._readings.failure(call.server)
+        failure = self._readings.unread_failure(call.server)
         if failure is not None and self._stock.find(call.server, call.tool) is None:
             raise failure
         stocked = admitted(self._stock, call.server, call.tool)
