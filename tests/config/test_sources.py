@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.config.conftest import write
+from toolcrib.config.places import Machine
 from toolcrib.config.settings import SourceState
-from toolcrib.config.sources import SOURCE_TYPES, Machine
+from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.model.server import DeclaredTool, Origin, ServerSpec, StdioLaunch
 
 ONE = {"mcpServers": {"github": {"command": "npx", "args": ["-y", "gh"], "env": {"T": "${GITHUB_TOKEN}"}}}}
