@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from toolcrib.config.malformed import MAX_DEPTH, Malformed
 
+MAX_VALUES = 100_000
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _IMPORT = re.compile(r"import\b(?:[^'\"`;(]*\bfrom)?\s*(?:'[^'\n]*'|\"[^\"\n]*\")\s*;?")
 _EXPORT = re.compile(r"export\s+default\b|module\.exports\s*=")
@@ -45,6 +46,7 @@ class _Reading:
         self._text = text
         self._position = 0
         self._depth = 0
+        self._count = 0
 
     def document(self) -> Any:
         self._skip_blank()
@@ -84,6 +86,9 @@ class _Reading:
         return value
 
     def _value(self) -> Any:
+        self._count += 1
+        if self._count > MAX_VALUES:
+            self._fail(f"holds more than {MAX_VALUES} values")
         next_character = self._peek()
         if next_character in ("{", "["):
             return self._nested(next_character)

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolcrib.config.dialects import BRACES
 from toolcrib.config.findings import Findings
-from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map, map_of
+from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map, map_of, servers_section
 from toolcrib.errors import Problem
 from toolcrib.model.server import Origin, ServerSpec
 
@@ -22,7 +22,8 @@ def read_claude_code(document: Any, origin: Origin, findings: Findings) -> list[
     if not is_map(document, origin, findings):
         return []
     _report_projects(document, origin, findings)
-    return EntryImport(_MANNER, "mcpServers", origin, findings).specs(document.get("mcpServers"))
+    where, section = servers_section(document)
+    return EntryImport(_MANNER, where, origin, findings).specs(section)
 
 
 def _report_projects(document: Mapping[str, Any], origin: Origin, findings: Findings) -> None:

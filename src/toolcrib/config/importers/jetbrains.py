@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcrib.config.dialects import literal
 from toolcrib.config.findings import Findings
-from toolcrib.config.importers.client_entries import EntryImport, Manner, list_of, map_of, mcp_servers_importer
+from toolcrib.config.importers.client_entries import EntryImport, Manner, list_of, mcp_servers_importer
 from toolcrib.config.xml_text import ATTRIBUTES, CHILDREN, TAG
 from toolcrib.model.server import Origin, ServerSpec
 
@@ -19,9 +19,9 @@ _read_json = mcp_servers_importer(Manner(dialect=literal))
 
 def read_jetbrains(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
     """The servers of either form; newer XML keeps only names and switches, which define nothing."""
-    if TAG not in map_of(document):
+    if not origin.file.endswith(".xml"):
         return _read_json(document, origin, findings)
-    entries = [entry for component in _components(document) for entry in _entries(component)]
+    entries = [entry for component in _components(document) for entry in _entries(component)] if document else []
     return EntryImport(_MANNER, _COMPONENTS[0], origin, findings).specs(
         [entry for entry in entries if entry.get("programPath") or entry.get("url")]
     )
