@@ -69,15 +69,7 @@ def import_sources(
             file = _expanded(source.path, machine, folder)
             _FileImport(source.type, kind, may_read if is_relative else None, findings, imported).read(file)
             continue
-        reading = _FileImport(source.type, kind, None, findings, imported)
-        places, more = kind.places(machine), kind.more(machine)
-        imported.files.extend((*places, *more))
-        found = [file for file in more if is_there(file)]
-        main = next((place for place in places if is_there(place)), None)
-        if main or not found:
-            reading.read(main or places[0])
-        for file in found:
-            reading.read(file, says_nothing_if_empty=True)
+        _read_usual_places(_FileImport(source.type, kind, None, findings, imported), kind, machine, imported)
     return imported
 
 
@@ -166,6 +158,20 @@ class _FileImport:
             except ConfigurationError as error:
                 own.problems.extend(error.problems)
         return documents
+
+
+def _read_usual_places(reading: _FileImport, kind: SourceType, machine: Machine, imported: Imported) -> None:
+    places, more = kind.places(machine), kind.more(machine)
+    imported.files.extend((*places, *more))
+    states = len(imported.states)
+    main = next((place for place in places if is_there(place)), None)
+    if main:
+        reading.read(main)
+    for file in more:
+        if is_there(file):
+            reading.read(file, says_nothing_if_empty=True)
+    if len(imported.states) == states:
+        reading.read(places[0])
 
 
 def _expanded(path: str, machine: Machine, folder: Path) -> Path:
