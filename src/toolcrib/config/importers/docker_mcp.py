@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolcrib.config.dialects import SHOUTED_BRACES, Ours, reference
+from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.findings import Findings
 from toolcrib.config.importers.client_entries import (
     Entry,
@@ -17,7 +18,6 @@ from toolcrib.config.importers.client_entries import (
     texts_of,
 )
 from toolcrib.config.importers.docker_templates import Templates
-from toolcrib.errors import Problem
 from toolcrib.model.server import Origin, ServerSpec
 
 REGISTRY, CONFIG, TOOLS, CATALOGS = "registry.yaml", "config.yaml", "tools.yaml", "catalogs"
@@ -42,9 +42,6 @@ def read_docker_mcp(document: Any, origin: Origin, findings: Findings) -> list[S
         settings = {**map_of(map_of(document.get(CONFIG)).get(name)), **map_of(map_of(enabled).get("config"))}
         chosen = map_of(document.get(TOOLS)).get(name)
         section[name] = {**_entry(entry, Templates({name: settings})), "allowTools": chosen}
-        for secret in _without_variable(entry):
-            message = f"the secret {secret} is kept by Docker and cannot be read; the server starts without it"
-            findings.warn(str(Problem(f"registry.{name}", message, origin.file)))
     return EntryImport(_MANNER, "registry", origin, findings).specs(section)
 
 
@@ -102,7 +99,6 @@ def _variables(entry: Entry, templates: Templates) -> Iterator[tuple[str, Ours]]
     for secret in map(map_of, list_of(entry.get("secrets"))):
         if isinstance(name := secret.get("env"), str):
             yield name, reference(name)
-
-
-def _without_variable(entry: Entry) -> list[str]:
-    return [str(secret.get("name")) for secret in map(map_of, list_of(entry.get("secrets"))) if not secret.get("env")]
+        elif isinstance(kept := secret.get("name"), str):
+            # Docker hands it over by other means; we cannot, and say so when the server is started.
+            yield variable_stem(kept), Ours(f"${{secret:{kept}}}")
