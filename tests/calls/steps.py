@@ -64,7 +64,7 @@ class Readings:
     async def need(self, server: str) -> None:
         self.asked.append(server)
 
-    def failure(self, _: str) -> ToolcribError | None:
+    def unread_failure(self, _: str) -> ToolcribError | None:
         return self._failure
 
 

@@ -100,9 +100,9 @@ def test_candidates_come_in_search_order() -> None:
         write(".anygpt/mcp-discovery.config.toml", ""),
         write("toolcrib.yml"),
         write("toolcrib.json", "{}"),
+        write("toolcrib.ts", "export default {}"),
         write("anygpt.config.yaml"),
     ]
-    write("toolcrib.ts", "export default {}")
     write("other.yaml")
 
     assert list(local_candidates(Path.cwd())) == expected

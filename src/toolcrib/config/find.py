@@ -10,10 +10,9 @@ from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.paths import Paths
 from toolcrib.config.sections import has_discovery_section
 from toolcrib.config.trust import TrustedFiles
-from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.errors import ConfigurationError
 
-EXTENSIONS = (".yaml", ".yml", ".json", ".toml")
-_NOT_READ_YET = (".ts", ".js")
+EXTENSIONS = (".yaml", ".yml", ".json", ".toml", ".ts", ".js")
 _FOLDER_STEM = ".anygpt/mcp-discovery.config"
 
 
@@ -49,8 +48,9 @@ def find_config(
     search = Search()
     named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
     if named is not None:
-        search.found = _read_named(cwd / named.expanduser())
-        search.looked_for.append(search.found.path)
+        path = cwd / named.expanduser()
+        search.found = FoundFile(path, read_bytes(path))
+        search.looked_for.append(path)
         return search
     for place in _places(cwd, home, paths):
         search.found = _look(place, trusted, search)
@@ -82,23 +82,11 @@ def _local_places(cwd: Path) -> Iterator[_Place]:
     yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
 
 
-def _read_named(path: Path) -> FoundFile:
-    if path.suffix in _NOT_READ_YET:
-        expected = ", ".join(EXTENSIONS)
-        raise ConfigurationError(
-            [Problem("", f"expected a file of one of {expected}; {path.suffix} is not read yet", str(path))]
-        )
-    return FoundFile(path, read_bytes(path))
-
-
 def _look(place: _Place, trusted: TrustedFiles, search: Search) -> FoundFile | None:
-    for extension in (*EXTENSIONS, *_NOT_READ_YET):
+    for extension in EXTENSIONS:
         path = place.stem.with_name(place.stem.name + extension)
         search.looked_for.append(path)
         if not is_there(path):
-            continue
-        if extension in _NOT_READ_YET:
-            search.notices.append(f"{path} is not read yet: write it as {', '.join(EXTENSIONS)}")
             continue
         found = _read_trusted(path, trusted, search) if place.is_project else FoundFile(path, read_bytes(path))
         # `anygpt.config` configures a whole program; without our section it says nothing to us.

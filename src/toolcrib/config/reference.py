@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from toolcrib.config.described import Scalar
 from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.settings import SCALARS
-from toolcrib.config.sources import SOURCE_TYPES
+from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.tool_rules import RULE_KEYS
 
 
