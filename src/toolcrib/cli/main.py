@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from toolcrib.cli.exits import CONFIGURATION, INTERRUPTED, OK, USAGE
+from toolcrib.cli.moving_parsers import add_moving_commands
 from toolcrib.errors import ConfigurationError
 from toolcrib.version import VERSION
 
@@ -66,6 +67,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_trust(commands)
     _add_settings(commands)
+    add_moving_commands(commands)
     return parser
 
 

@@ -32,7 +32,10 @@ _HARMLESS_VARIABLE = re.compile(
       | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NAMED_NEED = re.compile(r"(?:input|file|command|config):[^$]+")
+_NAMED_NEED = re.compile(r"(?:input|file|command|config|keyring):[^$]+")
+_KEYRING = "keyring:"
+
+FromKeyring = Callable[[str], str | None]
 
 
 class UnresolvedReference(Exception):
@@ -57,6 +60,10 @@ class _ResolvedRemote(RemoteLaunch):
         return f"RemoteLaunch(<resolved, headers {sorted(self.headers)}>)"
 
 
+def no_keyring(_: str) -> None:
+    """The lookup where there is no keyring."""
+
+
 def resolve(text: str, env: Mapping[str, str]) -> str:
     """The text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced; what comes in is not looked into."""
     missing: list[str] = []
@@ -66,12 +73,14 @@ def resolve(text: str, env: Mapping[str, str]) -> str:
     return resolved
 
 
-def resolve_launch(launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
+def resolve_launch(
+    launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
+) -> Launch:
     """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
     missing: list[str] = []
 
     def value(text: str) -> str:
-        return _resolve_into(text, env, missing)
+        return _resolve_into(text, env, missing, from_keyring)
 
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
@@ -119,10 +128,15 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
             yield variable_stem(segment)
 
 
-def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
+def _resolve_into(
+    text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring
+) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
         if name is None:
+            foreign = match["foreign"] or ""
+            if foreign.startswith(_KEYRING) and (secret := from_keyring(foreign.removeprefix(_KEYRING))) is not None:
+                return secret
             if match["foreign"] is not None:
                 missing.append(_need(match["foreign"].strip("{} ")))
             return match[0]

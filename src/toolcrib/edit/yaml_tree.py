@@ -72,7 +72,7 @@ _UNNEEDED = (events.StreamStartEvent, events.StreamEndEvent, events.DocumentEndE
 
 def _value(text: str, event: Any, stream: Iterator[Any]) -> Node:
     mark = event.start_mark
-    node = Node(mark.index, mark.column, event.end_mark.index)
+    node = Node(mark.index, mark.column, _index(event.end_mark))
     if isinstance(event, events.CollectionStartEvent):
         node.is_map = isinstance(event, events.MappingStartEvent)
         node.is_flow = bool(event.flow_style)
@@ -86,18 +86,21 @@ def _value(text: str, event: Any, stream: Iterator[Any]) -> Node:
 
 
 def _fill(text: str, node: Node, stream: Iterator[Any]) -> None:
-    event: Any
     children = node.children if node.children is not None else []
     for event in stream:
         if isinstance(event, events.CollectionEndEvent):
-            node.end = event.end_mark.index if node.is_flow else children[-1].node.end if children else node.end
+            node.end = _index(event.end_mark) if node.is_flow else children[-1].node.end if children else node.end
             return
         if not node.is_map:
-            children.append(Child(event.start_mark.index, _value(text, event, stream)))
+            children.append(Child(_index(event.start_mark), _value(text, event, stream)))
             continue
         if not isinstance(event, events.ScalarEvent):
             raise EditRefused("the file has a map key that is not text")
         if node.child(event.value):
             raise EditRefused(f"the key '{event.value}' stands twice in one map")
-        start, key_end = event.start_mark.index, event.end_mark.index
+        start, key_end = _index(event.start_mark), _index(event.end_mark)
         children.append(Child(start, _value(text, next(stream), stream), event.value, key_end))
+
+
+def _index(mark: Any) -> int:
+    return int(mark.index)
