@@ -83,7 +83,7 @@ class Home:
     def answer(self, capsys: Any, *words: str) -> dict[str, Any]:
         """The JSON a command answers; the exit code is in `exit`."""
         capsys.readouterr()
-        code = main([*words, "--json"])
+        code = main([words[0], "--json", *words[1:]])
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return {**found, "exit": code}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adoption.home import CODEX, CURSOR, DESKTOP, Home, contents
+from tests.adoption.home import CODEX, CURSOR, DESKTOP, contents
 from toolcrib.adoption.adopt import carry_out, plan_adoption
 from toolcrib.config.documents import parse_document
 from toolcrib.config.load import load_settings
@@ -51,7 +51,12 @@ def test_each_client_keeps_its_comments_and_gets_one_entry_with_a_path_that_exis
         parse_document(home.file("vscode").read_bytes(), Path("x.json"))["servers"],
         tomllib.loads(codex.decode())["mcp_servers"],
     ]
-    assert [set(listed) for listed in entries] == [{"toolcrib"}, {"here", "toolcrib"}, {"bank", "toolcrib"}, {"toolcrib"}]
+    assert [set(listed) for listed in entries] == [
+        {"toolcrib"},
+        {"here", "toolcrib"},
+        {"bank", "toolcrib"},
+        {"toolcrib"},
+    ]
     for listed in entries:
         assert Path(listed["toolcrib"]["command"]).is_absolute()
         assert os.access(listed["toolcrib"]["command"], os.X_OK)
@@ -108,7 +113,10 @@ def test_without_consent_nothing_is_written(home, capsys):
 
 def test_no_secret_is_shown(home, capsys):
     home.give_all()
-    entry = {"command": "x", "args": ["--api-key", "arg-s3cret", "--token=eq-s3cret", "https://u:pw-s3cret@h/?k=q-s3cret"]}
+    entry = {
+        "command": "x",
+        "args": ["--api-key", "arg-s3cret", "--token=eq-s3cret", "https://u:pw-s3cret@h/?k=q-s3cret"],
+    }
     home.give("windsurf", json.dumps({"mcpServers": {"w": entry}}, indent=1).encode())
     home.run("adopt", "--dry-run")
     shown = capsys.readouterr().out

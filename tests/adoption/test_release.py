@@ -169,9 +169,10 @@ def _crash(home, monkeypatch, cut_at: int) -> None:
         os.replace(source, target)
 
     plan = plan_adoption(home.site, OsKeyring())
-    with monkeypatch.context() as patch, pytest.raises(_PowerCut):
+    with monkeypatch.context() as patch:
         patch.setattr("toolcrib.adoption.writes._undo", lambda _: None)
-        carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+        with pytest.raises(_PowerCut):
+            carry_out(home.site, plan, OsKeyring(), replace_file=replace)
 
 
 @pytest.mark.parametrize("fails_at", range(1, 6))

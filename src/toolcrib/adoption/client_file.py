@@ -67,6 +67,11 @@ class ClientFile:
         """Every entry, in order."""
         return [self._listed(key, place, raw, own) for key, place, raw in self.entries()]
 
+    def allowed(self) -> list[Any] | None:
+        """The names of the only servers the client would start, where the file says so."""
+        found = look_up(self.document, self.client.allowed) if self.client.allowed else None
+        return found if isinstance(found, list) else None
+
     def edited(self, changes: Sequence[Change]) -> bytes:
         """The bytes of the file after the changes."""
         try:

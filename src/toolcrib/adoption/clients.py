@@ -64,6 +64,8 @@ class Client:
     shape: Shape = _plain
     is_list: bool = False
     command: tuple[str, ...] = ()
+    # A list of the only servers the client starts, where a file has one.
+    allowed: Place = ()
 
     @property
     def source_type(self) -> SourceType:
@@ -93,7 +95,7 @@ _TABLE = (
     Client("continue", "Continue", containers=(("mcpServers",),), language="yaml", shape=_named, is_list=True),
     Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose),
     Client("codex", "Codex", containers=(("mcp_servers",),), language="toml"),
-    Client("gemini", "Gemini CLI", containers=(("mcpServers",),)),
+    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed")),
     Client("antigravity", "Antigravity"),
     Client("junie", "Junie"),
     Client("jetbrains", "JetBrains AI Assistant"),

@@ -184,7 +184,8 @@ def _addition(file: ClientFile, key: str, entry: Entry, count: int) -> list[Chan
         return []
     named: dict[str, Any] = {**entry, "name": key} if "name" in entry else entry
     place: Place = (*file.container, count if file.client.is_list else key)
-    return [Put(place, named)]
+    allowed = file.allowed()
+    return [Put(place, named), *([Put((*file.client.allowed, len(allowed)), key)] if allowed is not None else [])]
 
 
 def _removals(moves: Iterable[Move]) -> list[Change]:

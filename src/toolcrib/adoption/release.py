@@ -108,6 +108,9 @@ class _Return:
             changes.append(Put((*file.container, key), look_up(old.document, place)))
             back.append(moved.key)
         ours = [one.place for one in file.listed(self.site.address) if one.is_gateway and one.key == self.record.entry]
+        allowed = file.allowed() or []
+        if ours and self.record.entry in allowed:
+            ours.append((*file.client.allowed, allowed.index(self.record.entry)))
         after = file.edited([*changes, *map(Drop, ours)])
         return Returned(self.name, file.path, "merged", file.content, after, tuple(back), tuple(remarks))
 

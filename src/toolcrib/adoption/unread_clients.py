@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolcrib.config.entries import KNOWN_KEYS
 from toolcrib.config.findings import Findings
 from toolcrib.config.servers import read_servers
-from toolcrib.config.sources import Importer, Machine, SourceType
+from toolcrib.config.sources import Machine, SourceType
 from toolcrib.model.server import Origin, ServerSpec
 
 
-def _reader(key: str) -> Importer:
+def _reader(key: str) -> Callable[[Any, Origin, Findings], list[ServerSpec]]:
     def read(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
         section = document.get(key)
         for name, entry in section.items() if isinstance(section, Mapping) else ():
