@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -109,6 +111,26 @@ def test_without_consent_nothing_is_written(home, capsys):
     assert home.run("adopt") == 1
     assert "--yes" in capsys.readouterr().err
     assert contents(files) == files
+
+
+def test_without_consent_json_says_so_in_json(home, capsys):
+    home.give_all()
+    answer = home.answer(capsys, "adopt")
+    assert (answer["exit"], answer["error"]["code"]) == (1, "VALIDATION_ERROR")
+
+
+@pytest.mark.parametrize(("typed", "is_done"), [(b"y\n", True), (b"\n", False), (b"no\n", False)])
+def test_on_a_terminal_the_owner_is_asked(home, typed, is_done):
+    files = home.give_all()
+    owner, terminal = os.openpty()
+    os.write(owner, typed)
+    command = [sys.executable, "-m", "toolcrib", "adopt"]
+    done = subprocess.run(command, check=False, stdin=terminal, capture_output=True, text=True, timeout=30)
+    os.close(terminal)
+    os.close(owner)
+    assert (done.returncode, "Go ahead?" in done.stdout) == (0, True)
+    assert (contents(files) != files) == is_done
+    assert home.own.exists() == is_done
 
 
 def test_no_secret_is_shown(home, capsys):

@@ -69,6 +69,8 @@ def test_what_the_user_added_meanwhile_stays_and_the_rest_is_merged(home, capsys
         "theme": "light",
     }
     assert not home.own.exists()
+    kept = Path(answer["clients"][0]["remarks"][0].partition(": ")[2])
+    assert kept.read_bytes() == DESKTOP
 
 
 def test_servers_added_to_the_client_later_and_adopted_later_come_back_too(home):

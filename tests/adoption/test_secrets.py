@@ -13,6 +13,7 @@ from tests.adoption.home import CURSOR, contents
 from toolcrib.adoption.adopt import carry_out, plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
+from toolcrib.app.online import open_gateway
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.secret_refs import resolve_launch
@@ -78,6 +79,27 @@ def test_the_secrets_are_there_again_at_launch(home, backend):
     assert wiki.headers == {"Authorization": "Bearer w1k1-t0ken"}
     with pytest.raises(NeedsConfiguration, match=r"keyring:notes\.NOTES_TOKEN"):
         resolve_launch(specs["notes"].launch, {}, server="notes")
+
+
+TELLS_ITS_TOKEN = """
+import os
+from mcp.server import MCPServer
+server = MCPServer("teller")
+@server.tool()
+def tell() -> str:
+    return os.environ["TELLER_TOKEN"]
+server.run()
+"""
+
+
+async def test_a_server_started_by_the_gateway_gets_its_secret(home, backend):
+    entry = {"command": sys.executable, "args": ["-c", TELLS_ITS_TOKEN], "env": {"TELLER_TOKEN": "t3ller-s3cret"}}
+    home.give("cursor", json.dumps({"mcpServers": {"teller": entry}}).encode())
+    assert home.run("adopt", "--yes", "--secrets", "keyring") == 0
+    assert b"t3ller" not in home.own.read_bytes()
+    async with open_gateway() as gateway:
+        result = await gateway.execute_tool("teller", "tell", {})
+    assert "t3ller-s3cret" in str(result)
 
 
 def test_release_puts_the_secrets_back_and_empties_the_keyring(home, backend):

@@ -30,6 +30,8 @@ class Returned:
     after: bytes | None = field(repr=False)
     servers: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    # A merge cannot put back comments inside of entries: what had them stays to be looked at.
+    kept_backups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,13 @@ class _Return:
         if ours and self.record.entry in allowed:
             ours.append((*file.client.allowed, allowed.index(self.record.entry)))
         after = file.edited([*changes, *map(Drop, ours)])
-        return Returned(self.name, file.path, "merged", file.content, after, tuple(back), tuple(remarks))
+        kept = [name for name in self.record.backups if name and not self._is_sealed(name)]
+        remarks += [f"the file as it was is kept: {self.site.folder / name}" for name in kept]
+        return Returned(self.name, file.path, "merged", file.content, after, tuple(back), tuple(remarks), tuple(kept))
+
+    def _is_sealed(self, name: str) -> bool:
+        content = self.site.backup(name)
+        return any(mark.encode() in content for mark in self.journal.seals)
 
     def _backup(self, name: str) -> ClientFile:
         content = opened(self.site.backup(name), self.journal.seals, self.vault)
@@ -150,7 +158,7 @@ class _OwnRelease:
             tuple(removed),
             tuple(remarks),
             journal,
-            self._unneeded_backups(journal),
+            self._unneeded_backups(journal, [name for one in returned for name in one.kept_backups]),
             tuple(secret for name in removed for secret in self.journal.servers[name].secrets),
         )
 
@@ -181,8 +189,8 @@ class _OwnRelease:
         is_intact = own.is_intact and digest(write.before) == own.after
         return msgspec.structs.replace(own, after=digest(write.after), is_intact=is_intact)
 
-    def _unneeded_backups(self, journal: Journal) -> tuple[str, ...]:
-        kept = _backups(journal)
+    def _unneeded_backups(self, journal: Journal, spared: list[str]) -> tuple[str, ...]:
+        kept = [*_backups(journal), *spared]
         return tuple(name for name in _backups(self.journal) if name and name not in kept)
 
 
