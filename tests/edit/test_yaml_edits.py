@@ -135,7 +135,7 @@ def documents(draw):
     return newline.join([*spaced, ""]).encode(), data
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(documents(), VALUES)
 def test_taking_away_what_was_put_gives_back_every_byte(document, value):
     text, data = document
@@ -144,7 +144,7 @@ def test_taking_away_what_was_put_gives_back_every_byte(document, value):
     assert edited(after, "yaml", [Drop(("new",))]) == text
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(documents(), st.data())
 def test_the_edited_text_means_the_edited_data_and_outer_comments_survive(document, draw):
     text, data = document
