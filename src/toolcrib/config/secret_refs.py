@@ -128,9 +128,7 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
             yield variable_stem(segment)
 
 
-def _resolve_into(
-    text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring
-) -> str:
+def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
         if name is None:
