@@ -247,14 +247,27 @@ async def test_giving_up_waiting_does_not_stop_the_reading() -> None:
         assert us.stock.was_read("a")
 
 
-async def test_settling_ends_with_the_first_reading_or_with_the_time() -> None:
-    async with crew("fast", "slow") as us:
+async def test_settling_ends_with_the_first_tools() -> None:
+    async with crew("fast", "slow", "broken") as us:
+        del us.reader.tools["broken"]
+        us.reader.gates = {"slow": asyncio.Event(), "fast": asyncio.Event()}
+        us.discovery.refresh_due()
+        settling = asyncio.create_task(us.discovery.settle(10))
+        await eventually(lambda: us.discovery.unread_failure("broken"))
+        assert not settling.done()
+        us.reader.gates["fast"].set()
+
+        await settling
+
+        assert us.stock.was_read("fast")
+        assert us.discovery.pending == 1
+
+
+async def test_settling_ends_with_the_time_or_where_there_is_nothing_to_wait_for() -> None:
+    async with crew("slow") as us:
         us.reader.gates["slow"] = asyncio.Event()
         await us.discovery.settle(10)
         us.discovery.refresh_due()
-
-        await us.discovery.settle(10)
-        assert us.stock.was_read("fast")
         await us.discovery.settle(0.01)
         assert us.discovery.pending == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
@@ -153,9 +154,11 @@ class Discovery:
         return None if self._stock.was_read(server) else self.failure(server)
 
     async def settle(self, seconds: float) -> None:
-        """Wait until at least one of the running readings is done, but no longer than `seconds`."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks.values()), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        """Wait until one of the running readings has brought tools, but no longer than `seconds`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._tasks and not self._stock.tool_count():
+                    await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
 
     async def close(self) -> None:
         self._closed = True

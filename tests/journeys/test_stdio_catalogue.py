@@ -100,7 +100,7 @@ async def test_a_server_that_is_launched_differently_is_read_again(workshop: Wor
     moved = workshop.scripted("moved")
 
     async with workshop.client() as client:
-        await eventually(lambda: moved.received("tools/list"))
+        await found_tool(client, "scripted", "echo")
         assert await run(client, "scripted", "echo", text="new") == "new"
 
     assert (scripted.starts, other.starts, len(moved.starts)) == ([], [], 1)
@@ -150,7 +150,7 @@ async def test_a_server_that_learns_a_tool_is_read_again_once_however_often_it_s
         for era in ERAS:
             await run(client, era, "grow", times=50)
         for era in ERAS:
-            await found_grown(client, era)
+            await found_tool(client, era, "grown")
             assert await run(client, era, "grown") == "from the grown tool"
 
     readings = {name: len(server.received("tools/list")) for name, server in servers.items()}
@@ -158,11 +158,11 @@ async def test_a_server_that_learns_a_tool_is_read_again_once_however_often_it_s
     assert {len(server.starts) for server in servers.values()} == {1}
 
 
-async def found_grown(client: Client, server: str) -> None:
-    """Ask until the new tool is found."""
+async def found_tool(client: Client, server: str, tool: str) -> None:
+    """Ask until a new tool is found."""
     deadline = time.monotonic() + 10
     while True:
-        found = (await ask(client, "search_tools", query="grown", server=server))["results"]
-        if found and found[0]["tool"] == "grown":
+        found = (await ask(client, "search_tools", query=tool, server=server))["results"]
+        if found and found[0]["tool"] == tool:
             return
         assert time.monotonic() < deadline

@@ -22,6 +22,7 @@ from toolcrib.calls.check import CheckArguments
 from toolcrib.calls.limit import LimitConcurrency
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
+from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
@@ -96,7 +97,11 @@ class Online:
         self._paths = Paths.of(env)
         self._offline = open_offline(settings, self._paths)
         self._opener = opener or LinkOpener(
-            env=env, logs_dir=self._paths.logs_dir, limits=_transport_limits(settings), user_agent=f"toolcrib/{VERSION}"
+            env=env,
+            logs_dir=self._paths.logs_dir,
+            limits=_transport_limits(settings),
+            user_agent=f"toolcrib/{VERSION}",
+            from_keyring=OsKeyring().get,
         )
         self._pool = Pool(
             self._opener,

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from toolcrib.cli.exits import INTERRUPTED, OK, USAGE
+from toolcrib.cli.moving_parsers import add_moving_commands
 from toolcrib.version import VERSION
 
 DEFAULT_WAIT_SECONDS = 20.0
@@ -74,6 +75,7 @@ def build_parser(prog: str) -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for add in _COMMANDS:
         add(commands)
+    add_moving_commands(commands)
     return parser
 
 

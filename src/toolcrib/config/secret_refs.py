@@ -34,7 +34,9 @@ _HARMLESS_VARIABLE = re.compile(
       | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NAMED_NEED = re.compile(r"(?:input|file|command|config|secret):[^$]+")
+_NAMED_NEED = re.compile(r"(?:input|file|command|config|secret|keyring):[^$]+")
+
+FromKeyring = Callable[[str], str | None]
 
 
 class UnresolvedReference(Exception):
@@ -59,6 +61,10 @@ class _ResolvedRemote(RemoteLaunch):
         return f"RemoteLaunch(<resolved, headers {sorted(self.headers)}>)"
 
 
+def no_keyring(_: str) -> None:
+    """The lookup where there is no keyring."""
+
+
 def resolve(text: str, env: Mapping[str, str]) -> str:
     """The text with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${file:PATH}` and `${$}` (a plain `$`) replaced.
 
@@ -71,12 +77,14 @@ def resolve(text: str, env: Mapping[str, str]) -> str:
     return resolved
 
 
-def resolve_launch(launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
+def resolve_launch(
+    launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
+) -> Launch:
     """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
     missing: list[str] = []
 
     def value(text: str) -> str:
-        return _resolve_into(text, env, missing)
+        return _resolve_into(text, env, missing, from_keyring)
 
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
@@ -124,13 +132,13 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
             yield variable_stem(segment)
 
 
-def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
+def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
         if match["dollar"]:
             return "$"
         if name is None:
-            return _foreign_value(match, env, missing)
+            return _foreign_value(match, env, missing, from_keyring)
         found = env.get(name)
         if default is not None:
             return found or default
@@ -141,12 +149,14 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
     return _REFERENCE.sub(value, text)
 
 
-def _foreign_value(match: re.Match[str], env: Mapping[str, str], missing: list[str]) -> str:
+def _foreign_value(match: re.Match[str], env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring) -> str:
     if match["foreign"] is None:
         return match[0]
     kind, _, rest = match["foreign"].partition(":")
     if kind == "file" and (content := _file_content(_with_home(rest, env))) is not None:
         return content
+    if kind == "keyring" and (secret := from_keyring(rest)) is not None:
+        return secret
     missing.append(_need(match["foreign"].strip("{} ")))
     return match[0]
 
