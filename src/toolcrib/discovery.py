@@ -111,7 +111,11 @@ class Discovery:
         if running is not None:
             self._again.add(server)
             return running
-        task = asyncio.create_task(self._refresh(server), name=f"read {server}")
+        # Noted now, while the reason to read is known: it may take long until it is this server's turn.
+        self._stock.follow_others()
+        record = self._stock.record(server)
+        mark = record.read_at if record is not None else None
+        task = asyncio.create_task(self._refresh(server, mark), name=f"read {server}")
         self._tasks[server] = task
         task.add_done_callback(lambda _: self._finished(server))
         return task
@@ -179,10 +183,10 @@ class Discovery:
         del self._soon[server]
         self.refresh(server)
 
-    async def _refresh(self, server: str) -> None:
+    async def _refresh(self, server: str, mark: float | None) -> None:
         await self._turns.take(server)
         try:
-            if await self._lease(server):
+            if await self._lease(server, mark):
                 await self._read(server)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
@@ -192,16 +196,16 @@ class Discovery:
         self._read_here.add(server)
         self._stock.follow_others()
 
-    async def _lease(self, server: str) -> bool:
-        """True when it is ours to read; False when another gateway has read it meanwhile."""
-        before = self._stock.record(server)
-        mark = before.read_at if before is not None else None
-        while not self._store.try_lease(server, self._owner, self._now(), LEASE_SECONDS):
-            await asyncio.sleep(LEASE_POLL_SECONDS)
+    async def _lease(self, server: str, mark: float | None) -> bool:
+        """True when it is ours to read; False when another gateway has read it since `mark`."""
+        while True:
+            leased = self._store.try_lease(server, self._owner, self._now(), LEASE_SECONDS)
             record = self._store.servers().get(server)
-            if record is not None and record.read_at != mark:
+            if record is not None and record.read_at not in (None, mark):
                 return False
-        return True
+            if leased:
+                return True
+            await asyncio.sleep(LEASE_POLL_SECONDS)
 
     def _release(self, server: str) -> None:
         try:

@@ -447,6 +447,41 @@ async def test_starting_again_after_idle_times_is_no_crash_loop() -> None:
     assert server.starts == 8
 
 
+@pytest.mark.parametrize("idle_first", [True, False])
+async def test_being_told_to_stop_again_does_not_interrupt_a_link_that_is_closing(idle_first: bool) -> None:
+    finished: list[bool] = []
+
+    async def slow_close() -> None:
+        await asyncio.sleep(3)
+        finished.append(True)
+
+    async with connected(FakeServer(on_close=slow_close)) as watched:
+        await watched.call()
+        if idle_first:
+            await asyncio.sleep(301)
+        else:
+            first = asyncio.create_task(watched.connection.close())
+            await asyncio.sleep(1)
+        await watched.connection.close()
+        assert finished == [True]
+        if not idle_first:
+            await first
+
+
+async def test_an_owner_that_fails_at_being_told_does_not_leave_the_link_open() -> None:
+    server = FakeServer()
+
+    async with connected(server) as watched:
+        watched.connection._hooks = ConnectionHooks(lambda: None, _fail, lambda: None)
+        assert await watched.call() == "{}"
+        await asyncio.sleep(301)
+        assert server.open_links == []
+
+
+def _fail(_: Identity) -> None:
+    raise KeyError("surprise")
+
+
 async def test_closing_twice_or_unopened_is_harmless() -> None:
     async with connected(FakeServer()) as watched:
         await watched.connection.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 
@@ -177,8 +177,14 @@ class Connection:
         self._forget_era = False
         closed = self._closed = asyncio.create_task(session.link.wait_closed())
         ready.set_result(session)
-        self._hooks.on_connected(session.identity)
+        self._tell_owner(session.identity)
         await self._keep(session, ready, closed)
+
+    def _tell_owner(self, identity: Identity) -> None:
+        try:
+            self._hooks.on_connected(identity)
+        except Exception:
+            log.exception("%s is connected, but what follows from it failed", self.spec.name)
 
     async def _connect(self) -> Session:
         await self._wait_for_turn()
@@ -198,7 +204,7 @@ class Connection:
                 )
         except BaseException as error:
             if link is not None:
-                await link.close()
+                await _to_the_end(link.close())
             if isinstance(error, asyncio.CancelledError):
                 raise
             self._failures += 1
@@ -246,7 +252,7 @@ class Connection:
             self._called = False
             closed.cancel()
             changes.cancel()
-            await session.link.close()
+            await _to_the_end(session.link.close())
 
     def _note_end(self, closed: asyncio.Task[str]) -> None:
         if not closed.done():
@@ -273,6 +279,15 @@ class Connection:
 async def _finished(previous: asyncio.Task[None] | None) -> None:
     if previous is not None:
         await asyncio.wait({previous})
+
+
+async def _to_the_end(closing: Coroutine[Any, Any, None]) -> None:
+    """Finish closing even if we are told to stop meanwhile: a server that is half closed stays behind."""
+    task = asyncio.ensure_future(closing)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _mark_retrieved(ready: asyncio.Future[Session]) -> None:
