@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +83,16 @@ async def test_a_forgotten_session_is_opened_again_once_and_the_call_works(tmp_p
 async def test_a_restarted_server_is_called_again_without_a_failure(
     tmp_path: Path, everything_server: Launch, transport: str
 ) -> None:
-    with everything_over_http(everything_server, transport) as server:
-        entry = server.sse if transport == "sse" else server.streamable
+    with ExitStack() as servers:
+        first = servers.enter_context(everything_over_http(everything_server, transport))
+        entry = first.sse if transport == "sse" else first.streamable
         async with open_gateway(write_config(tmp_path, {"everything": entry})) as gateway:
             assert (await gateway.execute_tool("everything", "echo", {"message": "one"})).value == "Echo: one"
-            server.stop()
+            first.stop()
             if transport == "sse":
                 await until_not_connected(gateway, "everything")
-            with everything_over_http(everything_server, transport, server.port):
-                assert (await gateway.execute_tool("everything", "echo", {"message": "two"})).value == "Echo: two"
+            servers.enter_context(everything_over_http(everything_server, transport, first.port))
+            assert (await gateway.execute_tool("everything", "echo", {"message": "two"})).value == "Echo: two"
 
 
 async def until_not_connected(gateway: Gateway, name: str) -> None:
