@@ -196,6 +196,14 @@ async def test_an_unknown_server_is_an_error_body_with_suggestions(name: str, ar
 
 
 @pytest.mark.parametrize("name", ["get_tool_details", "execute_tool"])
+async def test_a_disabled_tool_is_refused_wherever_it_is_named(name: str) -> None:
+    async with client(tool_rules=(ToolRule(("*delete*",), enabled=False),)) as agent:
+        error = (await agent.ask(name, server="files", tool="delete_file"))["error"]
+
+    assert error["code"] == "TOOL_DISABLED"
+
+
+@pytest.mark.parametrize("name", ["get_tool_details", "execute_tool"])
 async def test_an_unknown_tool_is_an_error_body_with_suggestions(name: str) -> None:
     async with client() as agent:
         arguments = {"server": "files", "tool": "raed_file"}

@@ -116,7 +116,7 @@ class MetaTools:
     async def _details(self, arguments: bytes, _: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
         found = await self._gateway.get_tool_details(asked.server, asked.tool)
-        if found is None:
+        if found is None or not found.enabled:
             return self._missing(asked.server, asked.tool)
         return render.text_result(render.details(found))
 
