@@ -189,7 +189,7 @@ def test_a_long_name_still_fits_after_renaming(machine):
     assert [len(spec.name) for spec in machine.load().servers] == [64, 64]
 
 
-def test_the_gateway_in_a_clients_file_is_left_out_with_a_notice(machine):
+def test_the_gateway_in_a_clients_file_is_left_out_quietly_and_its_name_is_not_lent(machine):
     entries = {
         "counter": {"command": "uvx", "args": ["toolcrib"]},
         "toolcrib": {"command": "other"},
@@ -198,7 +198,8 @@ def test_the_gateway_in_a_clients_file_is_left_out_with_a_notice(machine):
     write(machine.home / ".cursor" / "mcp.json", json.dumps({"mcpServers": entries}))
     settings = machine.load()
     assert [spec.name for spec in settings.servers] == ["b"]
-    assert len(settings.warnings) == len(settings.problems) == 1
+    assert not settings.warnings
+    assert len(settings.problems) == 1
 
 
 def test_a_source_that_is_a_folder_or_in_a_closed_folder_is_reported(machine):

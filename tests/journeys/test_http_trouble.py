@@ -23,8 +23,14 @@ MUTE = {"command": sys.executable, "args": ["-I", "-S", "-c", "import sys; sys.s
 
 def processes_of(gateway: RunningGateway, program: str) -> set[int]:
     """The processes behind the counter whose command line names this program."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline") for pid in gateway.descendants()}
-    return {pid for pid, command in commands.items() if program.encode() in command.read_bytes()}
+    return {pid for pid in gateway.descendants() if program.encode() in command_line_of(pid)}
+
+
+def command_line_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
 
 
 async def servers(client: Client) -> dict[str, dict[str, Any]]:
@@ -50,17 +56,19 @@ async def test_a_killed_server_is_started_again_for_the_next_call(
 async def test_a_server_that_never_answers_delays_nobody_else(
     tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, mode: str
 ) -> None:
-    mute = {**MUTE, "startupTimeout": 4, "tools": [{"name": "speak", "description": "Say a word"}]}
-    config = write_config(tmp_path, {"mute": mute, "everything": everything_server.entry()})
+    mute = {**MUTE, "tools": [{"name": "speak", "description": "Say a word"}]}
+    hung = {"patient": mute, "impatient": {**mute, "startupTimeout": 1}}
+    config = write_config(tmp_path, {**hung, "everything": everything_server.entry()})
     with gateway_process(tmp_path, config, process_environment) as gateway:
         async with connect(gateway, mode) as client:
-            waiting = asyncio.create_task(execute(client, "mute", "speak"))
+            waiting = asyncio.create_task(execute(client, "patient", "speak"))
             assert await run(client, "everything", "echo", message="here") == "Echo: here"
             found = await ask(client, "search_tools", query="echo", limit=1)
             assert found["results"][0]["tool"] == "echo"
+            assert failure(await execute(client, "impatient", "speak"))["code"] == "TOOL_EXECUTION_TIMEOUT"
+            assert (await servers(client))["impatient"]["status"] == "error"
             assert not waiting.done()
-            assert failure(await waiting)["code"] == "TOOL_EXECUTION_TIMEOUT"
-            assert (await servers(client))["mute"]["status"] == "error"
+            waiting.cancel()
 
 
 async def test_an_edited_configuration_is_taken_over_without_a_reconnect(

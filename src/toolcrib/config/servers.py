@@ -38,8 +38,9 @@ def without_gateway(specs: Iterable[ServerSpec], own: OwnAddress, findings: Find
     kept = []
     for spec in specs:
         if is_gateway(spec.launch, own):
-            place = spec.origin.file or spec.origin.source
-            findings.warn(f"server '{spec.name}' of {place} is this gateway itself and is left out")
+            # In a client's file it is at home; in our own it is a mistake.
+            if spec.origin.source == Origin().source:
+                findings.warn(f"server '{spec.name}' of {spec.origin.file} is this gateway itself and is left out")
         elif spec.name.lower() == BUILT_IN_SERVER:
             findings.skip(
                 spec.name, f"expected another name, '{BUILT_IN_SERVER}' is the gateway's own", spec.origin.file
