@@ -333,3 +333,20 @@ def test_whatever_a_server_calls_a_result_the_answer_is_a_list_of_blocks_or_its_
 
     assert isinstance(answer["content"], list) or answer["content"] == content
     assert not {"ttlMs", "resultType", "cacheScope"} & set(answer)
+
+
+def test_what_belongs_to_the_hop_behind_us_is_not_passed_on() -> None:
+    given = {
+        "content": [],
+        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "x"}, "trace": 1},
+        "resultType": "complete",
+    }
+    answer = shape_result(ToolResult.of(given), "passthrough", 1_000, lambda _: "")
+
+    assert {name: json.loads(bytes(value)) for name, value in answer.items()} == {"content": [], "_meta": {"trace": 1}}
+
+
+def test_a_meta_of_the_hop_alone_is_left_out() -> None:
+    given = {"content": [], "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "x"}}}
+
+    assert set(shape_result(ToolResult.of(given), "auto", 1_000, lambda _: "")) == {"content"}

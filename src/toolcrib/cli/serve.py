@@ -104,7 +104,8 @@ async def _reload(gateway: Gateway) -> None:
 
 def _greet(settings: Settings, host: str, port: int, token_file: Path) -> None:
     """How to connect and what to try, for the person who started us; standard output is theirs here."""
-    url = f"http://{host}:{port}{settings.http_path}"
+    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    url = f"http://{shown}:{port}{settings.http_path}"
     names = ", ".join(server.name for server in settings.servers) or "none yet"
     print(
         f"Toolcrib {VERSION} serves MCP at {url}\n"

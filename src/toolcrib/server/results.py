@@ -20,6 +20,7 @@ PREVIEW_CHARACTERS = 2_000
 READ_MORE = (
     "For more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
 )
+_HOP_META = b"io.modelcontextprotocol/"
 _HOP_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
 _OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')
 _validate_json = msgspec.json.Decoder(msgspec.Raw).decode
@@ -69,7 +70,13 @@ def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: i
 
 
 def _passed_on(result: ToolResult) -> Members:
-    return {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
+    """The members less what belongs to the hop between the server and us."""
+    members = {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
+    if _HOP_META in bytes(members.get("_meta", b"")):
+        meta = msgspec.json.decode(members.pop("_meta"), type=dict[str, msgspec.Raw])
+        if kept := {name: value for name, value in meta.items() if not name.startswith(_HOP_META.decode())}:
+            members["_meta"] = msgspec.Raw(encode(kept))
+    return members
 
 
 def _json_text(result: ToolResult) -> bytes | None:
