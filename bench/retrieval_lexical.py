@@ -22,6 +22,7 @@ from typing import Any
 from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex
 
+DATA_BESIDE_THE_PROJECT = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 LABELLED_SETS = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 INTENTS = "intents"
 DEPTH = 10
@@ -59,9 +60,12 @@ class Figures:
 def main() -> None:
     """Print one line per set and ranker."""
     parser = argparse.ArgumentParser(description="Quality and speed of lexical search on labelled sets.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=DATA_BESIDE_THE_PROJECT)
     parser.add_argument("sets", nargs="*", default=[*LABELLED_SETS, INTENTS])
     arguments = parser.parse_args()
+    if not arguments.folder.is_dir():
+        print(f"{arguments.folder}: no labelled sets there, nothing to measure")
+        return
     header = f"{'ndcg10':>6} {'rec@1':>6} {'rec@5':>6} {'hit@1':>6} {'p50 ms':>8} {'p99 ms':>8} {'build s':>8}"
     print(f"{'set':16} {'ranker':8} {'tools':>6} {'asked':>6} {header}")
     found: dict[str, list[float]] = {}

@@ -39,6 +39,13 @@ def test_above_thirty_servers_only_names_and_counts_are_given_with_a_note(count:
     assert ("description" in answer["servers"][0]) is not is_short
 
 
+def test_a_broken_server_is_marked_in_a_long_list_too() -> None:
+    many = [server(f"s{number}") for number in range(30)]
+    answer = render.servers([*many, server("broken", status=ServerStatus("error", "gone"))], enabled=True)
+
+    assert [shown["name"] for shown in answer["servers"] if shown.get("status") == "error"] == ["broken"]
+
+
 @pytest.mark.parametrize(("enabled", "words"), [(True, "No server is configured"), (False, "discovery.enabled: false")])
 def test_an_empty_counter_says_why(enabled: bool, words: str) -> None:
     answer = render.servers([], enabled=enabled)

@@ -96,7 +96,9 @@ def _server(server: ServerSummary) -> dict[str, Any]:
 
 
 def _short_server(server: ServerSummary) -> dict[str, Any]:
-    return {"name": server.name, "toolCount": server.tool_count, "enabledCount": server.enabled_count}
+    short = {"name": server.name, "toolCount": server.tool_count, "enabledCount": server.enabled_count}
+    # A broken server is worth its tokens also in a long list.
+    return short | ({"status": "error"} if server.status.state == "error" else {})
 
 
 def _hit(hit: SearchHit) -> dict[str, Any]:
