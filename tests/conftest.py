@@ -49,12 +49,16 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
     """Commands set up logging for their process; here the next test would inherit it."""
-    loggers = [logging.getLogger(name) for name in ("", "toolcrib", "mcp")]
-    levels, handlers = [logger.level for logger in loggers], list(loggers[0].handlers)
+    root = logging.getLogger()
+    levels, handlers = {name: _level(name) for name in ("", *root.manager.loggerDict)}, list(root.handlers)
     yield
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.setLevel(level)
-    loggers[0].handlers[:] = handlers
+    for name in ("", *root.manager.loggerDict):
+        logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
+    root.handlers[:] = handlers
+
+
+def _level(name: str) -> int:
+    return logging.getLogger(name).level
 
 
 @pytest.fixture

@@ -108,4 +108,7 @@ def test_a_variable_that_does_not_fit_is_a_problem_of_the_environment(variable):
 )
 def test_any_value_is_taken_as_it_is_or_refused(scalar, value):
     with suppress(ValueError):
-        assert check_scalar(scalar, value) == (tuple(value) if isinstance(value, list) else value)
+        taken = check_scalar(scalar, value)
+        # A number is kept as a float, which can't tell apart every two very large integers.
+        expected = float(value) if isinstance(taken, float) else value
+        assert taken == (tuple(expected) if isinstance(expected, list) else expected)

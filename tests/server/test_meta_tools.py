@@ -90,7 +90,7 @@ async def test_many_servers_are_listed_in_the_short_form() -> None:
     async with client(servers=tuple(spec(f"s{number}") for number in range(31))) as agent:
         answer = await agent.ask("list_mcp_servers")
 
-    assert answer["servers"][0] == {"name": "s0", "toolCount": 0, "enabledCount": 0}
+    assert answer["servers"][0] == {"name": "s0", "toolCount": 0, "enabledCount": 0, "status": "error"}
     assert answer["note"]
 
 
