@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,10 +67,10 @@ class Corpus:
     dev_sets: list[DevSet]
 
 
-def read_corpus(folder: Path, extra: Path, *, compounds: int, seed: int) -> Corpus:
+def read_corpus(folder: Path, extra: Path, *, is_readable: Callable[[str], bool], compounds: int, seed: int) -> Corpus:
     """Everything in the folder; what may be trained on is kept apart from what is only measured."""
     chance = random.Random(seed)
-    entries = _entries(folder)
+    entries = read_entries(folder)
     numbers = {(entry.pool, entry.key): number for number, entry in enumerate(entries)}
     dev_sets = [*(_labelled(folder, name, numbers) for name in DEV_SETS), _validation(folder, numbers)]
     asked_in_dev = {_plain(text) for dev in dev_sets for text, _ in dev.queries}
@@ -79,7 +79,7 @@ def read_corpus(folder: Path, extra: Path, *, compounds: int, seed: int) -> Corp
         *_intents("extra", extra, numbers, entries),
         *(item for name in ("metatool", "sealtools", "bfcl") for item in _labelled_training(folder, name, numbers)),
     ]
-    items = [item for item in items if _plain(item.text) not in asked_in_dev]
+    items = [item for item in items if _plain(item.text) not in asked_in_dev and is_readable(item.text)]
     items = _capped(items, chance)
     items += list(_compounds(items, entries, compounds, chance))
     items += list(_self_supervised(entries, chance))
@@ -93,11 +93,11 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _entries(folder: Path) -> list[Entry]:
-    """All tools, those of one server side by side."""
+def read_entries(folder: Path, pools: Sequence[str] = POOLS) -> list[Entry]:
+    """The tools of some pools, those of one server side by side."""
     kept_apart = {row["id"].split("::")[0] for row in read_rows(folder / INTENTS / "validation.jsonl")}
     entries: list[Entry] = []
-    for pool in POOLS:
+    for pool in pools:
         rows = list(read_rows(folder / pool / "tools.jsonl.gz"))
         # Forks of a held-back server carry its name: they are held back with it.
         names = {row["server"] for row in rows if pool == "toucan" and _group(pool, row) in kept_apart}

@@ -9,14 +9,12 @@ import torch
 from torch import Tensor
 
 from training.bundle import MEASURED_PIECES, WHOLE, Bundle, DevQueries
+from training.figures import LABELLED, Figures
 from training.model import TextEncoder, TokenTable, encode_all
 
 DEPTH = 10
-LABELLED = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 # The sets whose tools no training query names.
 UNSEEN = ("azure_mcp", "stabletoolbench", "intents")
-
-Figures = dict[str, dict[str, float]]
 
 
 class Evaluation:
@@ -46,21 +44,6 @@ class Evaluation:
         queries = encode_all(model, self._queries, dev.typo_rows if typos else dev.rows, exact=exact)
         answers = torch.from_numpy(dev.tools).to(documents.device)
         return _figures(queries, documents, torch.where(answers >= 0, answers - dev.first, -1))
-
-
-def overall(figures: Figures) -> float:
-    """One number to choose by: the labelled sets and our own queries count the same."""
-    return (figures["mean of 5"]["ndcg"] + figures["intents"]["ndcg"]) / 2
-
-
-def table(rows: dict[str, Figures]) -> str:
-    """Rankers as rows, sets as columns, nDCG@10 / hit@1."""
-    names = list(next(iter(rows.values())))
-    lines = [f"{'nDCG@10 / hit@1':28}" + "".join(f"{name[:15]:>16}" for name in names)]
-    for ranker, figures in rows.items():
-        cells = [f"{figures[name]['ndcg']:.1f} / {figures[name]['hit']:.1f}" for name in names if name in figures]
-        lines.append(f"{ranker:28}" + "".join(f"{cell:>16}" for cell in cells))
-    return "\n".join(lines)
 
 
 def _figures(queries: Tensor, documents: Tensor, answers: Tensor) -> dict[str, float]:

@@ -135,7 +135,7 @@ class TokenTable:
     def gather(self, rows: Array) -> Tensor:
         """The rows, no wider than the longest of them needs."""
         width = min(-(-int(self.lengths[rows].max()) // 8) * 8, self.tokens.shape[1])
-        return self.tokens[torch.from_numpy(rows).to(self.tokens.device), :width].long()
+        return self.tokens[moved(rows, self.tokens.device), :width].long()
 
     def replace(self, rows: Rows) -> None:
         """Put other rows of the same shape in place of all."""
@@ -155,7 +155,7 @@ def encode(
             parts.append(model(change(tokens) if change is not None else tokens))
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    return torch.cat(parts)[torch.from_numpy(back).to(model.device)]
+    return torch.cat(parts)[moved(back, model.device)]
 
 
 @torch.no_grad()
@@ -169,9 +169,15 @@ def encode_all(model: TextEncoder, table: TokenTable, rows: Array | None = None,
     with autocast(model.device, enabled=not exact):
         for part in _token_slices(table.lengths[chosen][order], MOST_TOKENS[model.device.type]):
             own = order[part]
-            vectors[torch.from_numpy(own).to(model.device)] = model(table.gather(chosen[own])).float()
+            vectors[moved(own, model.device)] = model(table.gather(chosen[own])).float()
     model.train(was_training)
     return vectors
+
+
+def moved(array: Array, device: torch.device) -> Tensor:
+    """A small array on the device, without waiting for what the device is still doing."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 def autocast(device: torch.device, *, enabled: bool = True) -> torch.autocast:

