@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
@@ -25,8 +25,9 @@ MODERN_META = {
     CLIENT_INFO_META_KEY: CLIENT,
     CLIENT_CAPABILITIES_META_KEY: {},
 }
-READ_BYTES = 1 << 20
-LONGEST_LIFE_SECONDS = 540.0
+# As much as a pipe holds: asking for more makes every read allocate for it.
+READ_BYTES = 1 << 16
+LONGEST_LIFE_SECONDS = 240.0
 
 
 class PeerGone(Exception):
@@ -56,10 +57,12 @@ class Peer:
         self._reaper.daemon = True
         self._reaper.start()
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._reaper.cancel()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
@@ -94,55 +97,45 @@ class Peer:
             raise PeerGone(f"{tool} failed: {result['content']}")
         return result
 
-    def request(self, method: str, params: Mapping[str, Any]) -> Request:
-        """A request made ready, to be sent as often as needed."""
+    def request(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """A request made ready to be sent as often as needed: all of it that follows the id."""
         dressed = {**params, "_meta": MODERN_META} if self.era == "modern" else dict(params)
         text = json.dumps({"method": method, "params": dressed}, separators=(",", ":"))
-        return Request(b',%b\n' % text[1:].encode())
+        return b",%b\n" % text[1:].encode()
 
-    def exchange(self, request: Request) -> bytes:
+    def exchange(self, request: bytes) -> bytes:
         """Send one request and wait for the line that answers it; the path that is timed."""
         self._last_id += 1
         wanted = b'"id":%d,' % self._last_id
-        os.write(self._into, b'{"jsonrpc":"2.0",%b%b' % (wanted[:-1], request.tail))
+        os.write(self._into, b'{"jsonrpc":"2.0",%b%b' % (wanted[:-1], request))
         while True:
             for line in self._read_lines():
                 if wanted in line[:64]:
                     return line
 
-    def burst(self, request: Request, count: int) -> list[bytes]:
+    def burst(self, request: bytes, count: int) -> list[bytes]:
         """Send the same request `count` times at once and wait for as many answers."""
         first = self._last_id + 1
         self._last_id += count
         ids = range(first, self._last_id + 1)
-        self._write(b"".join([b'{"jsonrpc":"2.0","id":%d%b' % (id, request.tail) for id in ids]))
+        self._write(b"".join([b'{"jsonrpc":"2.0","id":%d%b' % (id, request) for id in ids]))
         answers: list[bytes] = []
         while len(answers) < count:
             answers += [line for line in self._read_lines() if b'"id":' in line[:64]]
         return answers
 
     def _read_lines(self) -> list[bytes]:
-        chunk = os.read(self._out_of, READ_BYTES)
-        if chunk.endswith(b"\n"):
-            return chunk.splitlines()
-        parts = [chunk]
-        while not parts[-1].endswith(b"\n"):
+        parts: list[bytes] = []
+        while not (parts and parts[-1].endswith(b"\n")):
             parts.append(os.read(self._out_of, READ_BYTES))
             if not parts[-1]:
                 raise PeerGone(f"process {self.pid} ended with status {self._process.poll()}")
-        return b"".join(parts).splitlines()
+        return b"".join(parts).split(b"\n")[:-1]
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(self._into, view) :]
-
-
-class Request:
-    """Everything of a request that does not change from one sending to the next."""
-
-    def __init__(self, tail: bytes) -> None:
-        self.tail = tail
 
 
 def synthetic(era: Era) -> list[str]:

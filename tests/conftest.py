@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if REAL_SERVERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("real")
+
+
+def pytest_configure() -> None:
+    # A run in the background starts with Ctrl+C ignored, and its children would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """Commands set up logging for their process; here the next test would inherit it."""
+    loggers = [logging.getLogger(name) for name in ("", "toolcrib", "mcp")]
+    levels, handlers = [logger.level for logger in loggers], list(loggers[0].handlers)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    loggers[0].handlers[:] = handlers
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ HIT_FRAME_CHARACTERS = 52
 # A hit far below the best one is noise that costs tokens.
 CLIFF = 0.35
 
+SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
+
 
 def pack_hits(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
     """The best hits that fit the token budget of one answer, at least one."""
@@ -32,8 +34,10 @@ def _characters(hit: SearchHit) -> int:
     return HIT_FRAME_CHARACTERS + sum(map(len, texts)) + 3 * len(hit.tags)
 
 
-def search_note(*, found: bool, pending: int, server: str | None) -> str:
+def search_note(*, found: bool, pending: int, server: str | None, enabled: bool = True) -> str:
     """What the caller should know beside the hits; usually nothing."""
+    if not enabled:
+        return SWITCHED_OFF
     notes = []
     if not found:
         where = f" on server {server}" if server else ""

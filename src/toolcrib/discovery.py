@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
@@ -23,6 +24,45 @@ class Reader(Protocol):
     """Whoever can read a server's tools now."""
 
     async def read(self, server: str) -> ServerReading: ...
+
+
+class Turns:
+    """So many at a time, first come first served; one that somebody waits for goes at once."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._queue: dict[str, asyncio.Future[None]] = {}
+        self._hurried: set[str] = set()
+
+    async def take(self, name: str) -> None:
+        if self._free > 0 or name in self._hurried:
+            self._free -= 1
+            return
+        turn = self._queue[name] = asyncio.get_running_loop().create_future()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._queue.pop(name, None)
+            if not turn.cancelled():
+                self.give_back(name)
+            raise
+
+    def hurry(self, name: str) -> None:
+        """Do not let `name` wait, whatever the limit says."""
+        self._hurried.add(name)
+        self._call(name)
+
+    def give_back(self, name: str) -> None:
+        self._hurried.discard(name)
+        self._free += 1
+        while self._free > 0 and self._queue:
+            self._call(next(iter(self._queue)))
+
+    def _call(self, name: str) -> None:
+        turn = self._queue.pop(name, None)
+        if turn is not None and not turn.cancelled():
+            self._free -= 1
+            turn.set_result(None)
 
 
 class Discovery:
@@ -45,9 +85,11 @@ class Discovery:
         self._owner = owner
         self._now = now
         self._always_reread = always_reread
-        self._slots = asyncio.Semaphore(max_parallel)
+        self._turns = Turns(max_parallel)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._soon: dict[str, asyncio.TimerHandle] = {}
+        self._failures: dict[str, ToolcribError] = {}
         self._read_here: set[str] = set()
         self._closed = False
 
@@ -69,27 +111,63 @@ class Discovery:
         if running is not None:
             self._again.add(server)
             return running
-        task = asyncio.create_task(self._refresh(server), name=f"read {server}")
+        # Noted now, while the reason to read is known: it may take long until it is this server's turn.
+        self._stock.follow_others()
+        record = self._stock.record(server)
+        mark = record.read_at if record is not None else None
+        task = asyncio.create_task(self._refresh(server, mark), name=f"read {server}")
         self._tasks[server] = task
         task.add_done_callback(lambda _: self._finished(server))
         return task
 
+    def changed(self, server: str) -> None:
+        """The server says its tools changed: read it soon, once for all that is said within a second."""
+        if server not in self._soon and not self._closed:
+            loop = asyncio.get_running_loop()
+            self._soon[server] = loop.call_later(COALESCE_SECONDS, self._read_soon, server)
+
     async def need(self, server: str) -> None:
         """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
+        if server not in self._stock.specs:
+            return
         first_need = self._always_reread and server not in self._read_here
-        if server not in self._stock.specs or (self._stock.was_read(server) and not first_need):
+        if self._stock.was_read(server) and not first_need:
+            if self._stock.is_old(server):
+                self.refresh(server)
             return
         task = self._tasks.get(server) or self.refresh(server)
         if task is not None:
+            self._turns.hurry(server)  # a few hung servers must not delay one that somebody asks for
             await asyncio.wait({task})
 
+    async def read_now(self, server: str) -> None:
+        """Read a server whatever is known of it; raises what kept us from it."""
+        self._failures.pop(server, None)
+        task = self.refresh(server)
+        if task is not None:
+            await asyncio.wait({task})
+        if (failure := self.failure(server)) is not None:
+            raise failure
+
+    def failure(self, server: str) -> ToolcribError | None:
+        """Why the last reading here of a server failed, if it did."""
+        return self._failures.get(server)
+
+    def unread_failure(self, server: str) -> ToolcribError | None:
+        """Why a server's tools are not known, where reading it failed and it was never read before."""
+        return None if self._stock.was_read(server) else self.failure(server)
+
     async def settle(self, seconds: float) -> None:
-        """Wait until at least one of the running readings is done, but no longer than `seconds`."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks.values()), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        """Wait until one of the running readings has brought tools, but no longer than `seconds`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._tasks and not self._stock.tool_count():
+                    await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
 
     async def close(self) -> None:
         self._closed = True
+        for timer in self._soon.values():
+            timer.cancel()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -97,32 +175,37 @@ class Discovery:
 
     def _finished(self, server: str) -> None:
         self._tasks.pop(server, None)
-        if server in self._again and not self._closed:
+        if server in self._again:
             self._again.discard(server)
-            asyncio.get_running_loop().call_later(COALESCE_SECONDS, self.refresh, server)
+            self.changed(server)
 
-    async def _refresh(self, server: str) -> None:
-        async with self._slots:
-            try:
-                if await self._lease(server):
-                    await self._read(server)
-            except StoreUnavailable as trouble:
-                log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
-            finally:
-                self._release(server)
+    def _read_soon(self, server: str) -> None:
+        del self._soon[server]
+        self.refresh(server)
+
+    async def _refresh(self, server: str, mark: float | None) -> None:
+        await self._turns.take(server)
+        try:
+            if await self._lease(server, mark):
+                await self._read(server)
+        except StoreUnavailable as trouble:
+            log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
+        finally:
+            self._turns.give_back(server)
+            self._release(server)
         self._read_here.add(server)
         self._stock.follow_others()
 
-    async def _lease(self, server: str) -> bool:
-        """True when it is ours to read; False when another gateway has read it meanwhile."""
-        before = self._stock.record(server)
-        mark = before.read_at if before is not None else None
-        while not self._store.try_lease(server, self._owner, self._now(), LEASE_SECONDS):
-            await asyncio.sleep(LEASE_POLL_SECONDS)
+    async def _lease(self, server: str, mark: float | None) -> bool:
+        """True when it is ours to read; False when another gateway has read it since `mark`."""
+        while True:
+            leased = self._store.try_lease(server, self._owner, self._now(), LEASE_SECONDS)
             record = self._store.servers().get(server)
-            if record is not None and record.read_at != mark:
+            if record is not None and record.read_at not in (None, mark):
                 return False
-        return True
+            if leased:
+                return True
+            await asyncio.sleep(LEASE_POLL_SECONDS)
 
     def _release(self, server: str) -> None:
         try:
@@ -131,11 +214,16 @@ class Discovery:
             log.debug("the lease on %s could not be given back; it runs out by itself", server)
 
     async def _read(self, server: str) -> None:
+        spec = self._stock.specs.get(server)
+        if spec is None:
+            return
         try:
             reading = await self._reader.read(server)
         except ToolcribError as error:
-            await asyncio.to_thread(self._stock.save_failure, server, error.message)
+            self._failures[server] = error
+            await asyncio.to_thread(self._stock.save_failure, spec, error.message)
             return
+        self._failures.pop(server, None)
         for warning in reading.warnings:
             log.warning("%s: %s", server, warning)
-        await asyncio.to_thread(self._stock.save, server, reading)
+        await asyncio.to_thread(self._stock.save, spec, reading)

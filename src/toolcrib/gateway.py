@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -15,7 +14,7 @@ from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
 from toolcrib.discovery import Discovery
-from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.model.call import (
     Caller,
     CallEvent,
@@ -26,9 +25,11 @@ from toolcrib.model.call import (
     ToolResult,
 )
 from toolcrib.model.status import ServerStatus
-from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.tool import split_id
+from toolcrib.model.view import SearchAnswer, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
+from toolcrib.views import check_query, hit_view, server_view, tool_view
 
 DEFAULT_HITS = 10
 MOST_HITS = 100
@@ -76,13 +77,13 @@ class Gateway:
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""
         self._stock.follow_others()
-        return [self._server_summary(name) for name in self._stock.specs]
+        return [server_view(self._stock, name, self._statuses.status(name)) for name in self._stock.specs]
 
     async def search_tools(
         self, query: str, *, server: str | None = None, limit: int | None = None, include_disabled: bool = False
     ) -> SearchAnswer:
         """The tools that fit `query` best. Without `limit`, as many as fit a small answer."""
-        self._check_query(query, limit)
+        check_query(query, limit, longest=self.settings.max_query_characters)
         self._stock.follow_others()
         if server is not None:
             await self._discovery.need(server)
@@ -91,9 +92,9 @@ class Gateway:
         found = self._stock.search(
             query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
         )
-        hits = [_hit(stocked, relevance) for stocked, relevance in found]
+        hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
-        return SearchAnswer(packed, search_note(found=bool(hits), pending=self._discovery.pending, server=server))
+        return SearchAnswer(packed, self._search_note(bool(hits), server))
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
@@ -102,7 +103,7 @@ class Gateway:
         if not self._stock.knows(server):
             return []
         stocked = self._stock.shelf(server).values()
-        return [_tool_summary(tool) for tool in stocked if tool.enabled or include_disabled]
+        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
 
     async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
         """How to call a tool, or None where there is no such tool."""
@@ -122,23 +123,19 @@ class Gateway:
     ) -> ExecutionResult:
         """Run a tool; whatever goes wrong on the way is in the result, with a code."""
         server, tool = split_id(server, tool)
-        given = dict(arguments or {})
-        call = ToolCall(
-            server,
-            tool,
-            given,
-            msgspec.json.encode(given),
-            caller=caller or Caller(),
-            listener=listener,
-            log_level="info",
-        )
-        return await self.execute(call)
+        try:
+            raw = msgspec.json.encode(arguments or {})
+            # What is checked is what is sent: keys that are numbers, dates and the like become text.
+            given = msgspec.json.decode(raw, type=dict[str, Any])
+        except (TypeError, ValueError, RecursionError) as problem:
+            unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
+            return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
+        who = caller or Caller()
+        return await self.execute(ToolCall(server, tool, given, raw, who, listener, log_level="info"))
 
     async def execute(self, call: ToolCall) -> ExecutionResult:
         """Run a call that a face has prepared."""
         try:
-            if not self._stock.was_read(call.server):
-                await self._discovery.need(call.server)
             result = await self._call_tool(call)
         except ToolcribError as error:
             return ExecutionResult(error=ExecutionError.of(error, call.server, call.tool))
@@ -150,102 +147,55 @@ class Gateway:
         self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller | None = None
     ) -> AsyncIterator[CallEvent | ExecutionResult]:
         """Run a tool and yield progress and log messages as they come, then the outcome."""
-        events: asyncio.Queue[CallEvent | ExecutionResult] = asyncio.Queue()
-
-        async def run() -> None:
-            outcome = await self.execute_tool(server, tool, arguments, caller=caller, listener=events.put_nowait)
-            events.put_nowait(outcome)
-
-        running = asyncio.create_task(run())
+        events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+        running = asyncio.create_task(
+            self.execute_tool(server, tool, arguments, caller=caller, listener=events.put_nowait)
+        )
+        running.add_done_callback(lambda _: events.put_nowait(None))
         try:
-            while not isinstance(event := await _next_event(events, running), ExecutionResult):
+            while (event := await events.get()) is not None:
                 yield event
-            yield event
+            yield running.result()
         finally:
             running.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await running
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def read_server(self, server: str) -> None:
+        """Read a server's tools now, whatever is known of it; raises what kept us from it."""
+        await self._discovery.read_now(server)
+
+    def failure(self, server: str) -> ToolcribError | None:
+        """What kept this gateway from reading a server, the last time it tried."""
+        return self._discovery.failure(server)
 
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
         return self._stock.knows(server)
 
     def missing(self, server: str, tool: str) -> ToolcribError:
-        """Why a lookup found nothing, with the names that may have been meant."""
-        return missing(self._stock, *split_id(server, tool))
+        """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
+        server, tool = split_id(server, tool)
+        return self._discovery.unread_failure(server) or missing(self._stock, server, tool)
+
+    def trouble(self, server: str) -> str:
+        """Why the tools of a server are not known, or nothing."""
+        failure = self._discovery.unread_failure(server)
+        return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
         """Put a large result on the shelf; the handle is good for this caller only."""
         return self._shelf.put(caller.key, data)
 
-    def _check_query(self, query: str, limit: int | None) -> None:
-        longest = self.settings.max_query_characters
-        if not query.strip():
-            raise ValidationError("query is empty: say in a few words what the tool should do")
-        if len(query) > longest:
-            raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
-        if limit is not None and limit < 1:
-            raise ValidationError(f"limit must be 1 or more, not {limit}")
+    def _search_note(self, found: bool, server: str | None) -> str:
+        return search_note(found=found, pending=self._discovery.pending, server=server, enabled=self.settings.enabled)
 
     async def _find(self, server: str, tool: str) -> StockedTool | None:
         await self._discovery.need(server)
         self._stock.follow_others()
         return self._stock.find(server, tool)
 
-    def _server_summary(self, name: str) -> ServerSummary:
-        spec, shelf = self._stock.specs[name], self._stock.shelf(name)
-        return ServerSummary(
-            name=name,
-            description=spec.description or self._own_words(name),
-            tool_count=len(shelf),
-            enabled_count=sum(stocked.enabled for stocked in shelf.values()),
-            status=self._status(name),
-            title=spec.title,
-            transport=spec.launch.transport,
-        )
-
-    def _own_words(self, name: str) -> str:
-        identity = self._stock.identity(name)
-        described = str(identity.server_info.get("description") or "") if identity is not None else ""
-        return described or f"MCP server: {name}"
-
-    def _status(self, name: str) -> ServerStatus:
-        status, record = self._statuses.status(name), self._stock.record(name)
-        if status.state == "disconnected" and record is not None and record.error:
-            return ServerStatus("error", record.error)
-        return status
-
-
-def split_id(server: str, tool: str) -> tuple[str, str]:
-    """Accept `server:tool` in place of a tool name."""
-    before, colon, after = tool.partition(":")
-    if colon and after and (not server or before == server):
-        return before, after
-    return server, tool
-
-
-def _hit(stocked: StockedTool, relevance: float) -> SearchHit:
-    tool = stocked.tool
-    return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
-
-
-def _tool_summary(stocked: StockedTool) -> ToolSummary:
-    tool = stocked.tool
-    return ToolSummary(tool.server, tool.name, tool.summary, stocked.enabled, stocked.tags)
-
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:
-    message = result.text or "the tool reported a failure without words"
+    told = result.text or (result.structured_json or b"").decode()
+    message = told or "the tool reported a failure without words"
     return ExecutionError("TOOL_EXECUTION_ERROR", message, call.server, call.tool)
-
-
-async def _next_event(
-    events: asyncio.Queue[CallEvent | ExecutionResult], running: asyncio.Task[None]
-) -> CallEvent | ExecutionResult:
-    """The next event; a failure of the run itself is raised instead of waited for."""
-    getting = asyncio.ensure_future(events.get())
-    await asyncio.wait({getting, running}, return_when=asyncio.FIRST_COMPLETED)
-    if not getting.done() and events.empty():
-        getting.cancel()
-        running.result()
-    return await getting

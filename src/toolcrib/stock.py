@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import CatalogStore, ServerRecord
+from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
+from toolcrib.search.explain import Explanation
 from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
@@ -60,7 +62,8 @@ class Stock:
         self._rules = RuleBook(())
         self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
         self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
-        self._index: ToolIndex | None = None
+        self._index = ToolIndex(tags=self._tags)
+        self._unindexed: deque[str] = deque()
         self._seen_change = -1
         self._read_marks: dict[str, float | None] = {}
 
@@ -77,8 +80,9 @@ class Stock:
         self._records.invalidate()
         self._shelves.invalidate(server)
         if server is None:
-            self._index = None
-        elif self._index is not None:
+            self._index = ToolIndex(tags=self._tags)
+            self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
+        elif server not in self._unindexed:
             self._index.remove(server)
             self._index.add(stocked.tool for stocked in self.shelf(server).values())
 
@@ -111,8 +115,11 @@ class Stock:
         return records
 
     def identity(self, server: str) -> Identity | None:
-        """How this server introduced itself last time, if it is still launched the same way."""
-        spec, record = self._specs.get(server), self.record(server)
+        """How this server introduced itself last time, if it is still launched the same way and we can look."""
+        try:
+            spec, record = self._specs.get(server), self.record(server)
+        except StoreUnavailable:
+            return None
         if spec is None or record is None or record.launch_fingerprint != spec.launch_fingerprint():
             return None
         return record.identity
@@ -120,6 +127,11 @@ class Stock:
     def was_read(self, server: str) -> bool:
         record = self.record(server)
         return server == BUILT_IN_SERVER or (record is not None and record.read_at is not None)
+
+    def is_old(self, server: str) -> bool:
+        """Whether a server's tools are older than their time to live."""
+        record = self.record(server)
+        return record is not None and self._freshness.is_old(record, self._now())
 
     def due(self) -> list[str]:
         """Servers never read, launched differently by now, or older than their time to live."""
@@ -144,39 +156,53 @@ class Stock:
         self, query: str, *, server: str | None, limit: int, include_disabled: bool
     ) -> list[tuple[StockedTool, float]]:
         """The best matches, most relevant first; disabled tools never appear unless asked for."""
-        if self._index is None:
-            self._index = ToolIndex(islice(self._all_tools(), self._max_indexed), tags=self._tags)
-            self._warn_of_many()
         allowed = None if include_disabled else self._is_enabled
-        matches: list[ToolMatch] = self._index.search(query, server=server, limit=limit, allowed=allowed)
-        return [(self.shelf(match.tool.server)[match.tool.name], match.relevance) for match in matches]
+        matches: list[ToolMatch] = self._searchable().search(query, server=server, limit=limit, allowed=allowed)
+        found = [(self.find(match.tool.server, match.tool.name), match.relevance) for match in matches]
+        # A shelf may have been looked up anew since the index was made.
+        return [(stocked, relevance) for stocked, relevance in found if stocked is not None]
+
+    def index_next(self) -> bool:
+        """Make one more server searchable; False when all are. Called between other work, a search then waits for little."""
+        if not self._unindexed:
+            return False
+        server = self._unindexed.popleft()
+        room = max(0, self._max_indexed - len(self._index))
+        self._index.add(stocked.tool for stocked in islice(self.shelf(server).values(), room))
+        if not self._unindexed:
+            self._warn_of_many()
+        return True
+
+    def explain(self, query: str, found: StockedTool) -> Explanation:
+        """Why a search for `query` found this tool."""
+        return self._searchable().explain(query, found.tool)
 
     # -- changing
 
-    def save(self, server: str, reading: ServerReading) -> None:
-        """Write a reading to the catalogue; safe in a worker thread."""
-        spec = self._specs.get(server)
-        if spec is not None:
-            self._store.save_reading(server, spec.launch_fingerprint(), reading, self._now())
+    def save(self, spec: ServerSpec, reading: ServerReading) -> None:
+        """Write down what the server launched as `spec` told; safe in a worker thread."""
+        if spec.name in self._specs:
+            self._store.save_reading(spec.name, spec.launch_fingerprint(), reading, self._now())
 
-    def save_failure(self, server: str, error: str) -> None:
-        """Write down why a server could not be read; safe in a worker thread."""
-        spec = self._specs.get(server)
-        if spec is not None:
-            self._store.record_failure(server, spec.launch_fingerprint(), error, self._now())
+    def save_failure(self, spec: ServerSpec, error: str) -> None:
+        """Write down why the server launched as `spec` could not be read; safe in a worker thread."""
+        if spec.name in self._specs:
+            self._store.record_failure(spec.name, spec.launch_fingerprint(), error, self._now())
 
     def follow_others(self) -> None:
-        """Take over what other gateways wrote to the catalogue since we last looked."""
-        token = self._store.change_token()
-        if token == self._seen_change:
+        """Take over what was written to the catalogue since we last looked, by us or by other gateways."""
+        try:
+            token = self._store.change_token()
+            if token == self._seen_change:
+                return
+            marks = {name: record.read_at for name, record in self._store.servers().items()}
+        except StoreUnavailable as trouble:
+            log.warning("the catalogue can't be read now, so what is known stays: %s", trouble.message)
             return
-        first_look, self._seen_change = self._seen_change == -1, token
-        marks = {name: record.read_at for name, record in self._store.servers().items()}
         changed = [name for name in self._specs if marks.get(name) != self._read_marks.get(name)]
-        self._read_marks = marks
-        if not first_look:
-            for name in changed:
-                self.invalidate(name)
+        self._seen_change, self._read_marks = token, marks
+        for name in changed:
+            self.invalidate(name)
         self._records.invalidate()
 
     # -- inside
@@ -203,14 +229,17 @@ class Stock:
             reason=refusal or decision.reason,
         )
 
-    def _all_tools(self) -> Iterable[Tool]:
-        for server in (*self._specs, BUILT_IN_SERVER):
-            yield from (stocked.tool for stocked in self.shelf(server).values())
+    def _searchable(self) -> ToolIndex:
+        while self.index_next():
+            pass
+        return self._index
 
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
         if enabled > self._max_enabled:
-            log.warning("%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled)
+            log.warning(
+                "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
+            )
 
     def _is_enabled(self, tool: Tool) -> bool:
         stocked = self.shelf(tool.server).get(tool.name)

@@ -37,9 +37,17 @@ def test_a_named_file_that_is_missing_or_broken_is_an_error(machine, content):
         machine.load(TOOLCRIB_CONFIG=str(file))
 
 
-def test_a_named_typescript_file_is_an_error_for_now(machine):
-    with pytest.raises(ConfigurationError, match="not read yet"):
-        machine.load(write(machine.cwd / "any.ts", "export default {}"))
+@pytest.mark.parametrize("extension", [".ts", ".js"])
+def test_a_script_that_exports_plain_data_is_read_and_never_run(machine, extension):
+    text = "import { config } from '@anygpt/config'\nexport default config({ servers: { one: { command: 'x' } } })"
+    settings = machine.load(write(machine.cwd / f"any{extension}", text))
+    assert [spec.name for spec in settings.servers] == ["one"]
+
+
+def test_a_script_that_would_have_to_be_run_is_an_error_with_its_place(machine):
+    with pytest.raises(ConfigurationError) as refusal:
+        machine.load(write(machine.cwd / "any.ts", "export default {\n  servers: load() }"))
+    assert refusal.value.problems[0].where == "line 2, column 12"
 
 
 @pytest.mark.parametrize("name", PROJECT_FILES)
@@ -108,12 +116,11 @@ def test_an_anygpt_file_without_our_section_is_passed_over(machine):
     assert machine.load().file is None
 
 
-def test_a_typescript_file_is_reported_and_passed_over(machine):
-    write(machine.home / ".anygpt/mcp-discovery.config.ts", "export default {}")
-    own = write(machine.paths.config_dir / "toolcrib.yaml", ONE)
-    settings = machine.load()
-    assert settings.file == own
-    assert "not read yet" in settings.warnings[0]
+def test_a_script_is_found_after_the_plain_formats(machine):
+    script = write(machine.home / ".anygpt/mcp-discovery.config.ts", "export default {}")
+    assert machine.load().file == script
+    plain = write(machine.home / ".anygpt/mcp-discovery.config.toml", "")
+    assert machine.load().file == plain
 
 
 def test_at_home_the_users_own_file_needs_no_trust(machine):

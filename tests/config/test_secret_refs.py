@@ -37,6 +37,7 @@ CANARY = "canary-hunter2"
         ("${REF}", "${A}"),
         ("${x%y} ${/} ${}", "${x%y} ${/} ${}"),
         ("{}", "{}"),
+        ("${$}{A} ${$}${A} a${$}", "${A} $1 a$"),
     ],
 )
 def test_references_are_replaced_once_and_other_text_is_kept(text, resolved):
@@ -61,6 +62,28 @@ def test_what_has_no_value_is_named(text, names):
         resolve(text, {})
     assert missing.value.names == names
     assert CANARY not in str(missing.value)
+
+
+def test_a_file_of_one_value_is_read_when_the_server_starts(tmp_path):
+    (tmp_path / "key").write_text(f"{CANARY}\r\n")
+    assert resolve(f"Bearer ${{file:{tmp_path}/key}}", {}) == f"Bearer {CANARY}"
+    assert resolve("${file:~/key}", {"HOME": str(tmp_path)}) == CANARY
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfea", b"x" * 70_000, "folder"])
+def test_a_file_that_gives_no_value_is_a_need(tmp_path, content):
+    file = tmp_path / "key"
+    if content == "folder":
+        file.mkdir()
+    elif content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UnresolvedReference, match=f"file:{file}"):
+        resolve(f"${{file:{file}}}", {})
+
+
+def test_a_relative_file_is_a_need_because_nobody_knows_from_where():
+    with pytest.raises(UnresolvedReference, match="file:key"):
+        resolve("${file:key}", {})
 
 
 @given(st.text(), st.dictionaries(st.from_regex(r"[A-Z_][A-Z0-9_]{0,5}", fullmatch=True), st.text(), max_size=4))

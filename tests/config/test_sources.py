@@ -1,44 +1,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.config.conftest import write
 from toolcrib.config.settings import SourceState
-from toolcrib.config.sources import SOURCE_TYPES, Machine
 from toolcrib.model.server import DeclaredTool, Origin, ServerSpec, StdioLaunch
 
 ONE = {"mcpServers": {"github": {"command": "npx", "args": ["-y", "gh"], "env": {"T": "${GITHUB_TOKEN}"}}}}
 GITHUB = StdioLaunch("npx", ("-y", "gh"), {"T": "${GITHUB_TOKEN}"})
-
-PLACES = {
-    ("claude-desktop", "darwin"): "Library/Application Support/Claude/claude_desktop_config.json",
-    ("claude-desktop", "linux"): ".config/Claude/claude_desktop_config.json",
-    ("claude-desktop", "win32"): "AppData/Roaming/Claude/claude_desktop_config.json",
-    ("claude-code", "linux"): ".claude.json",
-    ("cursor", "darwin"): ".cursor/mcp.json",
-    ("windsurf", "linux"): ".codeium/windsurf/mcp_config.json",
-    ("docker-mcp", "linux"): ".docker/mcp-servers.json",
-}
-
-
-@pytest.mark.parametrize(("type_and_system", "place"), PLACES.items())
-def test_each_client_is_looked_for_where_it_keeps_its_file(type_and_system, place):
-    source_type, system = type_and_system
-    home = Path("/home/someone")
-    assert SOURCE_TYPES[source_type].places(Machine(home, {}, system))[0] == home / place
-
-
-def test_folders_named_by_the_environment_are_followed():
-    home = Path("/h")
-    assert SOURCE_TYPES["claude-code"].places(Machine(home, {"CLAUDE_CONFIG_DIR": "/c"}, "linux")) == (
-        Path("/c/.claude.json"),
-    )
-    machine = Machine(home, {"XDG_CONFIG_HOME": "/x"}, "linux")
-    assert SOURCE_TYPES["claude-desktop"].places(machine)[0] == Path("/x/Claude/claude_desktop_config.json")
-    assert Machine(home, {"APPDATA": "/roaming"}, "win32").app_config == Path("/roaming")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +189,7 @@ def test_a_long_name_still_fits_after_renaming(machine):
     assert [len(spec.name) for spec in machine.load().servers] == [64, 64]
 
 
-def test_the_gateway_in_a_clients_file_is_left_out_with_a_notice(machine):
+def test_the_gateway_in_a_clients_file_is_left_out_quietly_and_its_name_is_not_lent(machine):
     entries = {
         "counter": {"command": "uvx", "args": ["toolcrib"]},
         "toolcrib": {"command": "other"},
@@ -227,7 +198,8 @@ def test_the_gateway_in_a_clients_file_is_left_out_with_a_notice(machine):
     write(machine.home / ".cursor" / "mcp.json", json.dumps({"mcpServers": entries}))
     settings = machine.load()
     assert [spec.name for spec in settings.servers] == ["b"]
-    assert len(settings.warnings) == len(settings.problems) == 1
+    assert not settings.warnings
+    assert len(settings.problems) == 1
 
 
 def test_a_source_that_is_a_folder_or_in_a_closed_folder_is_reported(machine):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,13 @@ from typing import Any
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, Implementation
+from mcp_types import Implementation
 
 from toolcrib.upstream.watchdog_process import read_processes
 
-# The newest revision is what "auto" finds; see the test of the handshake.
+# "auto" asks for the newest revision first; a test looks at what it found.
 MODES = ("legacy", "auto")
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = 20.0
 _URL = re.compile(r"serves MCP at (http://\S+)")
 
 
@@ -45,8 +44,7 @@ class RunningGateway:
     process: subprocess.Popen[bytes]
     url: str
     home: Path
-    said: Path
-    complained: Path
+    files: tuple[Path, Path]
 
     @property
     def origin(self) -> str:
@@ -57,8 +55,12 @@ class RunningGateway:
         return (self.home / "token").read_text(encoding="ascii").strip()
 
     @property
+    def stdout(self) -> str:
+        return self.files[0].read_text(encoding="utf-8")
+
+    @property
     def stderr(self) -> str:
-        return self.complained.read_text(encoding="utf-8")
+        return self.files[1].read_text(encoding="utf-8")
 
     def stop(self) -> int:
         """Ask it to end, as a service manager would; the exit code."""
@@ -74,6 +76,10 @@ class RunningGateway:
         return family - {self.process.pid}
 
 
+def still_running(pids: set[int]) -> set[int]:
+    return pids & read_processes().keys()
+
+
 def command_line(config: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "toolcrib", "--config", str(config), "serve", "--http", *options]
 
@@ -87,29 +93,27 @@ def write_config(folder: Path, servers: Mapping[str, Any], **discovery: Any) -> 
 
 @contextmanager
 def gateway_process(folder: Path, config: Path, environment: Mapping[str, str]) -> Iterator[RunningGateway]:
-    """Start the gateway on a free port and wait until it says where; it is stopped at the end, whatever happened."""
-    home, said, complained = folder / "home", folder / "stdout.txt", folder / "stderr.txt"
+    """Start the gateway on a free port and wait until it says where; it is gone at the end, whatever happened."""
+    home, out, err = folder / "home", folder / "stdout.txt", folder / "stderr.txt"
     env = {**environment, "TOOLCRIB_HOME": str(home)}
-    with said.open("wb") as out, complained.open("wb") as err:
-        process = subprocess.Popen(command_line(config, "--port", "0"), stdout=out, stderr=err, env=env)
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = subprocess.Popen(command_line(config, "--port", "0"), stdout=stdout, stderr=stderr, env=env)
     try:
-        url = eventually(lambda: process.poll() is not None or _URL.search(said.read_text(encoding="utf-8")))
-        assert process.poll() is None, complained.read_text(encoding="utf-8")
-        yield RunningGateway(process, url[1], home, said, complained)
+        eventually(lambda: process.poll() is not None or _URL.search(out.read_text(encoding="utf-8")))
+        said = _URL.search(out.read_text(encoding="utf-8"))
+        assert said is not None, err.read_text(encoding="utf-8")
+        yield RunningGateway(process, said[1], home, (out, err))
     finally:
-        if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(BOUND_SECONDS)
-            finally:
-                process.kill()
+        process.terminate()
+        try:
+            process.wait(BOUND_SECONDS)
+        finally:
+            process.kill()
 
 
 @asynccontextmanager
-async def gateway_beside(
-    folder: Path, config: Path, environment: Mapping[str, str]
-) -> AsyncIterator[RunningGateway]:
-    """The same for a test whose own loop serves the upstream: starting and stopping must not hold that loop up."""
+async def gateway_beside(folder: Path, config: Path, environment: Mapping[str, str]) -> AsyncIterator[RunningGateway]:
+    """The same where the test's own loop serves an upstream: starting and stopping must not hold that loop up."""
     process = gateway_process(folder, config, environment)
     running = await asyncio.to_thread(process.__enter__)
     try:
@@ -118,8 +122,25 @@ async def gateway_beside(
         await asyncio.to_thread(process.__exit__, None, None, None)
 
 
+class SharedGateway:
+    """One gateway for the tests of a file, started by the first that needs it."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._running: RunningGateway | None = None
+
+    def start(self, environment: Mapping[str, str], servers: Mapping[str, Any], **discovery: Any) -> RunningGateway:
+        if self._running is None:
+            config = write_config(self._folder, servers, **discovery)
+            self._running = self._stack.enter_context(gateway_process(self._folder, config, environment))
+        return self._running
+
+
 @asynccontextmanager
-async def connect(gateway: RunningGateway, mode: str, *, name: str = "journey", **options: Any) -> AsyncIterator[Client]:
+async def connect(
+    gateway: RunningGateway, mode: str, *, name: str = "journey", **options: Any
+) -> AsyncIterator[Client]:
     """The official SDK's client, connected in the era that `mode` names."""
     headers = {"Authorization": f"Bearer {gateway.token}"}
     info = Implementation(name=name, version="1")
@@ -129,38 +150,3 @@ async def connect(gateway: RunningGateway, mode: str, *, name: str = "journey", 
             transport, mode=mode, client_info=info, read_timeout_seconds=BOUND_SECONDS, **options
         ) as client:
             yield client
-
-
-async def execute(client: Client, server: str, tool: str, **arguments: Any) -> CallToolResult:
-    """`execute_tool`, as it came back."""
-    asked = {"server": server, "tool": tool, "arguments": arguments}
-    return await client.call_tool("execute_tool", asked)
-
-
-async def ask(client: Client, meta_tool: str, **arguments: Any) -> Any:
-    """The JSON that a meta-tool answered."""
-    return answer(await client.call_tool(meta_tool, arguments))
-
-
-def answer(result: CallToolResult) -> Any:
-    """The JSON in the only block of an answer."""
-    (block,) = result.content
-    return json.loads(block.text)
-
-
-def failure(result: CallToolResult) -> Any:
-    """The error of an answer that must be a failure."""
-    assert result.is_error
-    body = answer(result)
-    assert body["success"] is False
-    return body["error"]
-
-
-def is_running(pid: int) -> bool:
-    return pid in read_processes()
-
-
-def plain_environment() -> dict[str, str]:
-    """For a gateway that several tests share, which is started outside of any one test's environment."""
-    wanted = ("HOME", "PATH", "COVERAGE_PROCESS_CONFIG")
-    return {name: os.environ[name] for name in wanted if name in os.environ}

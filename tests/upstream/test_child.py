@@ -192,7 +192,7 @@ async def test_writing_waits_while_the_child_is_behind_and_loses_nothing(tmp_pat
         writers = [asyncio.ensure_future(child.write(line)) for _ in range(100)]
         await asyncio.wait(writers, timeout=0.2)
         behind = sum(not writer.done() for writer in writers)
-        assert behind > 90, "the pipe took far more than it can hold"
+        assert behind > 80, "the pipe took far more than it can hold"
         assert child._stdin.get_write_buffer_size() < 500_000
 
         writers.pop().cancel()

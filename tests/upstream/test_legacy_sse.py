@@ -60,7 +60,7 @@ async def opened(
 
 async def ask(link: Link, method: str, params: Any = None, *, id: int = 1) -> Any:
     async with asyncio.timeout(BOUND_SECONDS):
-        return json.loads(await link.request(id, method, json.dumps(params or {}).encode(), VERSION))
+        return json.loads(bytes(await link.request(id, method, json.dumps(params or {}).encode(), VERSION)))
 
 
 async def start_session(link: Link) -> Any:

@@ -49,7 +49,7 @@ async def opened(
 
 async def ask(link: Link, id: int, method: str, **params: Any) -> Any:
     async with asyncio.timeout(10):
-        return json.loads(await link.request(id, method, json.dumps(params).encode(), NO_HEADERS))
+        return json.loads(bytes(await link.request(id, method, json.dumps(params).encode(), NO_HEADERS)))
 
 
 async def test_a_result_comes_back_as_the_json_it_was() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from toolcrib.calls.built_in import BUILT_IN_TOOLS
+from toolcrib.calls.built_in_tools import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import ServerSpec
 from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
@@ -37,19 +38,19 @@ class Offline:
 
 
 def open_offline(settings: Settings, paths: Paths) -> Offline:
+    """For a gateway: what left the configuration is marked so in the catalogue."""
     store = open_catalogue(paths)
-    stock = Stock(
-        store,
-        now=time.time,
-        cache_seconds=settings.cache_ttl_seconds,
-        freshness=Freshness(settings.tool_cache_ttl_seconds),
-        built_in=BUILT_IN_TOOLS,
-        max_indexed=settings.max_indexed_tools,
-        max_enabled=settings.max_tools,
-    )
-    offline = Offline(store, stock)
+    offline = Offline(store, _stock(store, settings))
     offline.configure(settings)
     return offline
+
+
+def open_reading(settings: Settings, paths: Paths) -> Offline:
+    """For a command that only looks: the catalogue stays as it is."""
+    store = open_catalogue(paths)
+    stock = _stock(store, settings)
+    stock.configure(offered(settings), rule_book(settings))
+    return Offline(store, stock)
 
 
 def open_catalogue(paths: Paths) -> CatalogStore:
@@ -67,8 +68,25 @@ def offered(settings: Settings) -> tuple[ServerSpec, ...]:
 
 
 def rule_book(settings: Settings) -> RuleBook:
+    """The rules as they decide; a pattern that can't be read is reported with the file it stands in."""
     rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
-    return RuleBook(rules, settings.rule_precedence)
+    try:
+        return RuleBook(rules, settings.rule_precedence)
+    except ConfigurationError as error:
+        source = str(settings.file or "")
+        raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
+
+
+def _stock(store: CatalogStore, settings: Settings) -> Stock:
+    return Stock(
+        store,
+        now=time.time,
+        cache_seconds=settings.cache_ttl_seconds,
+        freshness=Freshness(settings.tool_cache_ttl_seconds),
+        built_in=BUILT_IN_TOOLS,
+        max_indexed=settings.max_indexed_tools,
+        max_enabled=settings.max_tools,
+    )
 
 
 def _mark_gone(store: CatalogStore, specs: Iterable[ServerSpec]) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
@@ -21,6 +22,7 @@ from toolcrib.calls.check import CheckArguments
 from toolcrib.calls.limit import LimitConcurrency
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
+from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
@@ -29,17 +31,26 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
-from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.schema.validate import ArgumentChecker
 from toolcrib.storage.audit_file import AuditFile
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
+from toolcrib.upstream.link import Link, NotificationHandler
 from toolcrib.upstream.opener import LinkOpener, TransportLimits
 from toolcrib.upstream.pool import Pool
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
 
 log = logging.getLogger(__name__)
+
+
+class Opener(Protocol):
+    """Opens a link to a server; closed after the last of them."""
+
+    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link: ...
+
+    async def close(self) -> None: ...
 
 
 @asynccontextmanager
@@ -49,15 +60,18 @@ async def open_gateway(
     settings: Settings | None = None,
     env: Mapping[str, str] = os.environ,
     face: str = "library",
+    opener: Opener | None = None,
+    read_due: bool = True,
 ) -> AsyncIterator[Gateway]:
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
-    Everything it started is stopped when the block ends.
+    Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
+    Without `read_due` no server is read before someone needs it.
     """
     path = Path(config) if config is not None else None
-    online = Online(settings or load_settings(path, env=env), path, env, face, is_fixed=settings is not None)
+    online = Online(settings or load_settings(path, env=env), path, env, face, opener, is_fixed=settings is not None)
     try:
-        await online.start()
+        await online.start(read_due=read_due)
         yield online.gateway
     finally:
         await online.close()
@@ -67,7 +81,14 @@ class Online:
     """Holds the parts while the gateway is open, and exchanges them on reload."""
 
     def __init__(
-        self, settings: Settings, path: Path | None, env: Mapping[str, str], face: str, *, is_fixed: bool
+        self,
+        settings: Settings,
+        path: Path | None,
+        env: Mapping[str, str],
+        face: str,
+        opener: Opener | None,
+        *,
+        is_fixed: bool,
     ) -> None:
         self.settings = settings
         self._path = path
@@ -75,8 +96,12 @@ class Online:
         self._is_fixed = is_fixed
         self._paths = Paths.of(env)
         self._offline = open_offline(settings, self._paths)
-        self._opener = LinkOpener(
-            env=env, logs_dir=self._paths.logs_dir, limits=_transport_limits(settings), user_agent=f"toolcrib/{VERSION}"
+        self._opener = opener or LinkOpener(
+            env=env,
+            logs_dir=self._paths.logs_dir,
+            limits=_transport_limits(settings),
+            user_agent=f"toolcrib/{VERSION}",
+            from_keyring=OsKeyring().get,
         )
         self._pool = Pool(
             self._opener,
@@ -99,6 +124,7 @@ class Online:
         self._stopping = asyncio.Event()
         self._reloading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._audit = AuditFile(
             self._paths.audit_log,
             max_bytes=settings.audit_max_bytes,
@@ -107,12 +133,14 @@ class Online:
         )
         self.gateway = self._gateway(self._offline)
 
-    async def start(self) -> None:
+    async def start(self, *, read_due: bool = True) -> None:
         """Begin to serve: nothing here waits for a server."""
         _report(self.settings)
         await self._pool.configure(offered(self.settings), _policy(self.settings))
         self._presence.start()
-        self._discovery.refresh_due()
+        if read_due:
+            self._discovery.refresh_due()
+            self._indexing = asyncio.create_task(self._index_meanwhile())
         if not self._is_fixed:
             self._watching = asyncio.create_task(
                 watch_files(
@@ -122,10 +150,19 @@ class Online:
                     stop=self._stopping,
                 )
             )
+            await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
+
+    async def _index_meanwhile(self) -> None:
+        """Make the tools searchable one server at a time, so that neither a request nor the first search waits long."""
+        for _ in iter(self._offline.stock.index_next, False):
+            await asyncio.sleep(0)  # others first
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
         self._stopping.set()
+        if self._indexing is not None:
+            self._indexing.cancel()
+            await asyncio.gather(self._indexing, return_exceptions=True)
         if self._watching is not None:
             self._watching.cancel()
             with suppress(asyncio.CancelledError):
@@ -186,8 +223,8 @@ class Online:
         return build_chain(
             [
                 Audit(self._audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
-                Admit(offline.stock),
-                CheckArguments(ArgumentChecker()),
+                Admit(offline.stock, self._discovery),
+                CheckArguments(ArgumentChecker(), self.settings.max_nesting),
                 LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
             ],
@@ -202,7 +239,7 @@ class Online:
             self._discovery.refresh(server)
 
     def _tools_changed(self, server: str) -> None:
-        self._discovery.refresh(server)
+        self._discovery.changed(server)
 
     def _statuses(self) -> dict[str, str]:
         return {name: self._pool.status(name).state for name in self._offline.stock.specs}

@@ -21,11 +21,19 @@ LOST_SECONDS = 60.0
 class Presence:
     """Signs in, keeps the row fresh, signs out; rows that a killed gateway left behind are cleared away."""
 
-    def __init__(self, store: CatalogStore, owner: str, face: str, statuses: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        store: CatalogStore,
+        owner: str,
+        face: str,
+        statuses: Callable[[], Mapping[str, str]],
+        beat_seconds: float = BEAT_SECONDS,
+    ) -> None:
         self._store = store
         self._owner = owner
         self._face = face
         self._statuses = statuses
+        self._beat_seconds = beat_seconds
         self._beating: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -47,7 +55,7 @@ class Presence:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_SECONDS)
+            await asyncio.sleep(self._beat_seconds)
             try:
                 await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), self._statuses())
             except StoreUnavailable as trouble:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.errors import InvalidArguments
+from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.nesting import deeper_than
 from toolcrib.schema.validate import ArgumentChecker
 
 
 class CheckArguments:
     """Refuses arguments that do not fit, saying which field and why."""
 
-    def __init__(self, checker: ArgumentChecker) -> None:
+    def __init__(self, checker: ArgumentChecker, max_nesting: int) -> None:
         self._checker = checker
+        self._max_nesting = max_nesting
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        if deeper_than(call.arguments, self._max_nesting):
+            raise InvalidArguments([Problem("arguments", f"nested deeper than {self._max_nesting} levels")])
         if call.target is not None:
             verdict = self._checker.check(call.target.tool.input_schema, call.arguments)
             if verdict.problems:

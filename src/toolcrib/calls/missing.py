@@ -1,16 +1,30 @@
-"""What to say when a name leads nowhere."""
+"""Looking a tool up for a caller, and what to say when a name leads nowhere."""
 
 from __future__ import annotations
 
-from toolcrib.errors import ServerNotFound, ToolcribError, ToolNotFound
+from toolcrib.errors import ServerNotFound, ToolcribError, ToolDisabled, ToolNotFound
 from toolcrib.search.suggest import nearest
-from toolcrib.stock import Stock
+from toolcrib.stock import Stock, StockedTool
 
 MOST_NAMES = 20
 
 
+def admitted(stock: Stock, server: str, tool: str) -> StockedTool:
+    """The tool of that name, if it exists and the rules enable it; else the error to answer with is raised."""
+    stocked = stock.find(server, tool)
+    if stocked is None or not stocked.enabled:
+        raise missing(stock, server, tool)
+    return stocked
+
+
 def missing(stock: Stock, server: str, tool: str) -> ToolcribError:
-    """The error for a server or tool that is not there, with the names that may have been meant."""
+    """The error for a tool that can't be had: disabled, or not there, with the names that may have been meant."""
+    stocked = stock.find(server, tool)
+    if stocked is not None:
+        return ToolDisabled(
+            f"{stocked.tool.id} is disabled: {stocked.reason}",
+            hint="Only the person who runs this gateway can enable it; look for another tool with search_tools.",
+        )
     if not stock.knows(server):
         return ServerNotFound(
             f"no server is called {server!r}",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any
+
+import regex
 
 from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.foreign_regex import BadExpression, compile_foreign
 
 DEFAULT_CHARACTERS = 16_000
 MOST_CHARACTERS = 60_000
-GREP_SECONDS = 2.0
+GREP_SECONDS = 0.5
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
 def excerpt(text: str, wanted: Mapping[str, Any]) -> str:
@@ -25,6 +30,8 @@ def excerpt(text: str, wanted: Mapping[str, Any]) -> str:
     length = min(int(wanted.get("length") or DEFAULT_CHARACTERS), MOST_CHARACTERS)
     part = text[offset : offset + length]
     end = offset + len(part)
+    if not part and offset:
+        return f"[nothing at offset {offset}: there are {len(text)} characters]"
     if end >= len(text):
         return part
     return f"{part}\n[characters {offset} to {end} of {len(text)}; go on with offset {end}]"
@@ -36,7 +43,9 @@ def _at_pointer(text: str, pointer: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         raise _refusal("pointer", "this result is not JSON; use offset and length, or grep") from None
-    for step in pointer.split("/")[1:] if pointer else []:
+    if pointer and not pointer.startswith("/"):
+        raise _refusal("pointer", f"a JSON pointer starts with /, this one is {pointer!r}")
+    for step in pointer.split("/")[1:]:
         value = _member(value, step.replace("~1", "/").replace("~0", "~"), pointer)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -44,26 +53,33 @@ def _at_pointer(text: str, pointer: str) -> str:
 def _member(value: Any, step: str, pointer: str) -> Any:
     if isinstance(value, dict) and step in value:
         return value[step]
-    if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+    if isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
         return value[int(step)]
     raise _refusal("pointer", f"nothing is at {pointer!r}: {step!r} is not there")
 
 
 def _matching_lines(text: str, pattern: str) -> str:
-    """The lines the pattern is found in, numbered; all of them together have one time limit."""
+    """The lines the pattern is found in, numbered; the whole search has one time limit."""
     try:
-        search = compile_foreign(pattern).search
+        search = compile_foreign(pattern, regex.MULTILINE).search
+        found = list(_numbered_matches(search, text, monotonic() + GREP_SECONDS))
     except BadExpression as problem:
         raise _refusal("grep", f"the pattern {problem}") from None
-    deadline = monotonic() + GREP_SECONDS
-    try:
-        lines = enumerate(text.splitlines(), 1)
-        found = [
-            f"{number}: {line}" for number, line in lines if search(line, timeout=max(0.0001, deadline - monotonic()))
-        ]
     except TimeoutError:
         raise _refusal("grep", "this pattern takes too long; use a simpler one") from None
     return "\n".join(found) if found else "[no line matches]"
+
+
+def _numbered_matches(search: Any, text: str, deadline: float) -> Iterator[str]:
+    """One search over the whole text, going on behind each line that matched: most lines are never touched here."""
+    start, number = 0, 1
+    while start <= len(text) and (match := search(text, start, timeout=max(0.001, deadline - monotonic()))):
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        line_end = text.find("\n", match.start())
+        line_end = len(text) if line_end < 0 else line_end
+        number += text.count("\n", start, line_start)
+        yield f"{number}: {text[line_start:line_end]}"
+        start, number = line_end + 1, number + 1
 
 
 def _refusal(field: str, message: str) -> InvalidArguments:

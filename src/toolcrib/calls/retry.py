@@ -23,7 +23,7 @@ class Retry:
             return await call_next(call)
         except ServerConnectionError as error:
             if error.sent and not _is_repeatable(call):
-                error.hint = error.hint or OUTCOME_UNKNOWN
+                error.hint = f"{OUTCOME_UNKNOWN} {error.hint}".rstrip()
                 raise
             log.info("%s:%s: trying once more after: %s", call.server, call.tool, error.message)
         return await call_next(call)

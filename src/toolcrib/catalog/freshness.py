@@ -20,9 +20,13 @@ class Freshness:
     def is_due(self, spec: ServerSpec, record: ServerRecord | None, now: float) -> bool:
         if record is None or record.read_at is None:
             return True
-        if record.launch_fingerprint != spec.launch_fingerprint():
-            return True
-        return now - record.read_at > self._ttl(record)
+        return record.launch_fingerprint != spec.launch_fingerprint() or self.is_old(record, now)
+
+    def is_old(self, record: ServerRecord, now: float) -> bool:
+        """Whether a reading has outlived its time; one from the future (a clock was set back) has."""
+        if record.read_at is None:
+            return False
+        return not 0 <= now - record.read_at <= self._ttl(record)
 
     def _ttl(self, record: ServerRecord) -> float:
         if record.ttl_seconds is None:

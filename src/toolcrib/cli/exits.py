@@ -1,10 +1,12 @@
-"""Exit codes, the same for every command."""
+"""Exit codes, as the specification of each command gives them."""
 
 from __future__ import annotations
 
-from typing import Final
-
-OK: Final = 0
-USAGE: Final = 1
-CONFIGURATION: Final = 2
-INTERRUPTED: Final = 130
+OK = 0
+USAGE = 1
+CONFIGURATION = 2
+NOT_FOUND = 2
+FAILED = 3
+DISABLED = 4
+INTERRUPTED = 130
+PIPE_CLOSED = 141

@@ -25,6 +25,7 @@ from toolcrib.server.http import build_app, serve_http
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
+from toolcrib.server.tuning import settle
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.version import VERSION
 
@@ -41,6 +42,7 @@ async def _serve(options: argparse.Namespace) -> None:
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
     async with open_gateway(options.config, settings=settings, face=face) as gateway:
+        settle()
         stop = asyncio.Event()
         _handle_signals(stop, gateway)
         meta_tools = MetaTools(gateway)
@@ -102,7 +104,8 @@ async def _reload(gateway: Gateway) -> None:
 
 def _greet(settings: Settings, host: str, port: int, token_file: Path) -> None:
     """How to connect and what to try, for the person who started us; standard output is theirs here."""
-    url = f"http://{host}:{port}{settings.http_path}"
+    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    url = f"http://{shown}:{port}{settings.http_path}"
     names = ", ".join(server.name for server in settings.servers) or "none yet"
     print(
         f"Toolcrib {VERSION} serves MCP at {url}\n"

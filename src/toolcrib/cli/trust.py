@@ -15,15 +15,15 @@ from toolcrib.config.trust import TrustedFiles
 
 def run(options: argparse.Namespace) -> int:
     file = Path(options.file) if options.file else next(local_candidates(Path.cwd()), None)
+    trusted = TrustedFiles(Paths.of(os.environ).trusted_files)
+    if file is not None and options.forget:
+        was_trusted = trusted.forget(file)
+        print(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {file.resolve()}")
+        return OK
     if file is None or not file.is_file():
         missing = str(file) if file is not None else "no configuration file in this directory"
         print(f"toolcrib trust: {missing}: nothing to trust", file=sys.stderr)
         return CONFIGURATION
-    trusted = TrustedFiles(Paths.of(os.environ).trusted_files)
-    if options.forget:
-        trusted.forget(file)
-        print(f"no longer trusted: {file.resolve()}")
-    else:
-        trusted.trust(file)
-        print(f"trusted until it changes: {file.resolve()}")
+    trusted.trust(file)
+    print(f"trusted until it changes: {file.resolve()}")
     return OK

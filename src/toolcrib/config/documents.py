@@ -1,4 +1,4 @@
-"""Read one file, YAML, JSON or TOML, into plain data; a hostile file costs an error, never a hang."""
+"""Read one file, YAML, JSON, TOML, XML or a script's object literal, into plain data; a hostile file costs an error, never a hang."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 from toolcrib.config.json_text import parse_json
 from toolcrib.config.malformed import MAX_DEPTH, Malformed, check_depth
+from toolcrib.config.ts_data import parse_ts
+from toolcrib.config.xml_text import parse_xml
 from toolcrib.config.yaml_text import parse_yaml
 from toolcrib.errors import ConfigurationError, Problem
 
@@ -101,4 +103,11 @@ def _refuse(path: Path, message: str) -> NoReturn:
     raise ConfigurationError([Problem("", message, str(path))]) from None
 
 
-_PARSERS: dict[str, Callable[[str], Any]] = {".yaml": parse_yaml, ".yml": parse_yaml, ".toml": _parse_toml}
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    ".yaml": parse_yaml,
+    ".yml": parse_yaml,
+    ".toml": _parse_toml,
+    ".xml": parse_xml,
+    ".ts": parse_ts,
+    ".js": parse_ts,
+}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.paths import Paths
 from toolcrib.config.sections import has_discovery_section
 from toolcrib.config.trust import TrustedFiles
-from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.errors import ConfigurationError
 
-EXTENSIONS = (".yaml", ".yml", ".json", ".toml")
-_NOT_READ_YET = (".ts", ".js")
+EXTENSIONS = (".yaml", ".yml", ".json", ".toml", ".ts", ".js")
+_FOLDER_STEM = ".anygpt/mcp-discovery.config"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ def find_config(
     search = Search()
     named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
     if named is not None:
-        search.found = _read_named(cwd / named.expanduser())
-        search.looked_for.append(search.found.path)
+        path = cwd / named.expanduser()
+        search.found = FoundFile(path, read_bytes(path))
+        search.looked_for.append(path)
         return search
     for place in _places(cwd, home, paths):
         search.found = _look(place, trusted, search)
@@ -58,38 +59,47 @@ def find_config(
     return search
 
 
+def local_candidates(cwd: Path) -> Iterator[Path]:
+    """The configuration files that are in a working directory, in search order; those that can't concern us left out."""
+    for place in _local_places(cwd):
+        for extension in EXTENSIONS:
+            path = place.stem.with_name(place.stem.name + extension)
+            if is_there(path) and (not place.needs_section or _may_have_section(path)):
+                yield path
+
+
 def _places(cwd: Path, home: Path, paths: Paths) -> Iterator[_Place]:
-    folder = ".anygpt/mcp-discovery.config"
-    yield _Place(cwd / folder, is_project=cwd != home)
-    yield _Place(cwd / "toolcrib", is_project=cwd != paths.config_dir)
-    yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
-    yield _Place(home / folder)
+    theirs = {cwd / _FOLDER_STEM: cwd != home, cwd / "toolcrib": cwd != paths.config_dir}
+    for place in _local_places(cwd):
+        yield replace(place, is_project=theirs.get(place.stem, True))
+    yield _Place(home / _FOLDER_STEM)
     yield _Place(paths.config_dir / "toolcrib")
 
 
-def _read_named(path: Path) -> FoundFile:
-    if path.suffix in _NOT_READ_YET:
-        expected = ", ".join(EXTENSIONS)
-        raise ConfigurationError(
-            [Problem("", f"expected a file of one of {expected}; {path.suffix} is not read yet", str(path))]
-        )
-    return FoundFile(path, read_bytes(path))
+def _local_places(cwd: Path) -> Iterator[_Place]:
+    yield _Place(cwd / _FOLDER_STEM, is_project=True)
+    yield _Place(cwd / "toolcrib", is_project=True)
+    yield _Place(cwd / "anygpt.config", is_project=True, needs_section=True)
 
 
 def _look(place: _Place, trusted: TrustedFiles, search: Search) -> FoundFile | None:
-    for extension in (*EXTENSIONS, *_NOT_READ_YET):
+    for extension in EXTENSIONS:
         path = place.stem.with_name(place.stem.name + extension)
         search.looked_for.append(path)
         if not is_there(path):
-            continue
-        if extension in _NOT_READ_YET:
-            search.notices.append(f"{path} is not read yet: write it as {', '.join(EXTENSIONS)}")
             continue
         found = _read_trusted(path, trusted, search) if place.is_project else FoundFile(path, read_bytes(path))
         # `anygpt.config` configures a whole program; without our section it says nothing to us.
         if found and (not place.needs_section or has_discovery_section(parse_document(found.content, path))):
             return found
     return None
+
+
+def _may_have_section(path: Path) -> bool:
+    try:
+        return has_discovery_section(parse_document(read_bytes(path), path))
+    except ConfigurationError:
+        return True
 
 
 def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFile | None:

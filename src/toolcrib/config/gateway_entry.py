@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import pairwise
-from pathlib import PureWindowsPath
 from urllib.parse import urlsplit
 
-from toolcrib.model.server import BUILT_IN_SERVER, Launch, RemoteLaunch, StdioLaunch
+from toolcrib.config.bridges import program_name, without_shell
+from toolcrib.model.server import BUILT_IN_SERVER, Launch, RemoteLaunch
 
 _OUR_PACKAGE = re.compile(rf"{BUILT_IN_SERVER}(?:[\[@=<>~!].*)?")
 _RUNNERS = ("uvx", "uv", "pipx")
@@ -41,8 +41,8 @@ def is_gateway(launch: Launch, own: OwnAddress) -> bool:
     """Whether this launch would start or contact the gateway itself."""
     if isinstance(launch, RemoteLaunch):
         return _is_own_address(launch.url, own)
-    words = _unwrapped(launch)
-    program, args = _program_name(words[0]), words[1:]
+    launch = without_shell(launch)
+    program, args = program_name(launch.command), launch.args
     if program == BUILT_IN_SERVER:
         return True
     if program == "anygpt":
@@ -50,18 +50,6 @@ def is_gateway(launch: Launch, own: OwnAddress) -> bool:
     if program not in _RUNNERS and not _PYTHON.fullmatch(program):
         return False
     return ("-m", BUILT_IN_SERVER) in pairwise(args) or any(_OUR_PACKAGE.fullmatch(name) for name in _packages(args))
-
-
-def _unwrapped(launch: StdioLaunch) -> tuple[str, ...]:
-    # Clients on Windows write `cmd /c program ...`.
-    if _program_name(launch.command) == "cmd" and len(launch.args) > 1 and launch.args[0].lower() == "/c":
-        return launch.args[1:]
-    return (launch.command, *launch.args)
-
-
-def _program_name(command: str) -> str:
-    name = PureWindowsPath(command).name.lower()
-    return re.sub(r"\.(exe|cmd|bat)$", "", name)
 
 
 def _packages(args: tuple[str, ...]) -> Iterator[str]:
@@ -73,7 +61,7 @@ def _packages(args: tuple[str, ...]) -> Iterator[str]:
             if word in ("--from", "--spec"):
                 yield value
         elif not word.startswith("-") and word not in _RUNNER_WORDS:
-            yield _program_name(word)
+            yield program_name(word)
             return
 
 

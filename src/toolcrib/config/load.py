@@ -13,12 +13,14 @@ from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress
+from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths
+from toolcrib.config.places import Machine
 from toolcrib.config.scalars import check_groups, read_scalars, warn_of_unknown_settings
 from toolcrib.config.sections import OTHER_KEYS, discovery_section, server_sections
-from toolcrib.config.servers import capped, merge_servers, read_servers, unique_servers, without_gateway
+from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
 from toolcrib.config.settings import Settings, Source
-from toolcrib.config.sources import Imported, Machine, auto_sources, import_sources, read_source_list
+from toolcrib.config.sources import Imported, auto_sources, import_sources, read_source_list
 from toolcrib.config.tool_rules import read_tool_rules
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.config.values import kind_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from toolcrib.config.described import Scalar
 from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.settings import SCALARS
-from toolcrib.config.sources import SOURCE_TYPES
+from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.tool_rules import RULE_KEYS
 
 
@@ -18,6 +18,14 @@ def settings_table() -> str:
         f"| `{scalar.key}` | {_default(scalar)} | `{scalar.variable}` | {_described(scalar)} |" for scalar in SCALARS
     ]
     return "\n".join(["| key | default | environment | what it does |", "|---|---|---|---|", *rows])
+
+
+def settings_text() -> str:
+    """The same as plain text, for a terminal."""
+    return "\n".join(
+        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable})\n    {_described(scalar).replace('`', '')}"
+        for scalar in SCALARS
+    )
 
 
 def entry_table() -> str:

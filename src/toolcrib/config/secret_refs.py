@@ -14,14 +14,16 @@ from toolcrib.config.malformed import Malformed
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch
 
-# `$$` comes first and is kept: it is part of passwords, and it shields the brace after it.
+# `$$` comes first and is kept: it is part of passwords, and it shields the brace after it. `${$}` is a plain `$`.
 _REFERENCE = re.compile(
     r"""\$\$
+      | \$\{(?P<dollar>\$)\}
       | \$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>(?:[^}$]|\$(?!\{))*))?\}
       | \$\{(?P<foreign>\{[^{}]*\}|[A-Za-z_][\w.]*:[^}]*|[A-Za-z_]\w*\.[\w.]*)\}""",
     re.VERBOSE,
 )
 _MAX_ENV_FILE_BYTES = 1024 * 1024
+_MAX_SECRET_FILE_BYTES = 64 * 1024
 
 _HARMLESS_VARIABLE = re.compile(
     r"""PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_\w+|TMPDIR|TEMP|TMP|TZ
@@ -32,7 +34,9 @@ _HARMLESS_VARIABLE = re.compile(
       | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NAMED_NEED = re.compile(r"(?:input|file|command|config):[^$]+")
+_NAMED_NEED = re.compile(r"(?:input|file|command|config|secret|keyring):[^$]+")
+
+FromKeyring = Callable[[str], str | None]
 
 
 class UnresolvedReference(Exception):
@@ -57,8 +61,15 @@ class _ResolvedRemote(RemoteLaunch):
         return f"RemoteLaunch(<resolved, headers {sorted(self.headers)}>)"
 
 
+def no_keyring(_: str) -> None:
+    """The lookup where there is no keyring."""
+
+
 def resolve(text: str, env: Mapping[str, str]) -> str:
-    """The text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced; what comes in is not looked into."""
+    """The text with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${file:PATH}` and `${$}` (a plain `$`) replaced.
+
+    What comes in is not looked into.
+    """
     missing: list[str] = []
     resolved = _resolve_into(text, env, missing)
     if missing:
@@ -66,12 +77,14 @@ def resolve(text: str, env: Mapping[str, str]) -> str:
     return resolved
 
 
-def resolve_launch(launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
+def resolve_launch(
+    launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
+) -> Launch:
     """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
     missing: list[str] = []
 
     def value(text: str) -> str:
-        return _resolve_into(text, env, missing)
+        return _resolve_into(text, env, missing, from_keyring)
 
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
@@ -119,13 +132,13 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
             yield variable_stem(segment)
 
 
-def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
+def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
+        if match["dollar"]:
+            return "$"
         if name is None:
-            if match["foreign"] is not None:
-                missing.append(_need(match["foreign"].strip("{} ")))
-            return match[0]
+            return _foreign_value(match, env, missing, from_keyring)
         found = env.get(name)
         if default is not None:
             return found or default
@@ -134,6 +147,28 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str]) -> str:
         return found or ""
 
     return _REFERENCE.sub(value, text)
+
+
+def _foreign_value(match: re.Match[str], env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring) -> str:
+    if match["foreign"] is None:
+        return match[0]
+    kind, _, rest = match["foreign"].partition(":")
+    if kind == "file" and (content := _file_content(_with_home(rest, env))) is not None:
+        return content
+    if kind == "keyring" and (secret := from_keyring(rest)) is not None:
+        return secret
+    missing.append(_need(match["foreign"].strip("{} ")))
+    return match[0]
+
+
+def _file_content(path: str) -> str | None:
+    """The text of a small file that holds one value, without the line break at its end."""
+    if not Path(path).is_absolute():
+        return None
+    try:
+        return decode(read_bytes(Path(path), _MAX_SECRET_FILE_BYTES)).rstrip("\r\n")
+    except (ConfigurationError, Malformed):
+        return None
 
 
 def _need(reference: str) -> str:

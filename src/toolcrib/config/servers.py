@@ -1,16 +1,13 @@
-"""Server entries, as a list or as a map, become specs; what several places say is merged by name."""
+"""Server entries, as a list or as a map, become specs."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from toolcrib.config.entries import KNOWN_KEYS, EntryReader
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
-from toolcrib.config.names import shorten, slug
 from toolcrib.config.values import join, kind_of, unknown_keys
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec
 
@@ -22,7 +19,7 @@ def read_servers(section: Any, where: str, origin: Origin, findings: Findings) -
     if not isinstance(section, list | Mapping):
         findings.refuse(where, f"expected a list or a map of servers, found {kind_of(section)}", origin.file)
         return []
-    specs = (_read_entry(name, entry, place, origin, findings) for name, entry, place in _named_entries(section, where))
+    specs = (read_entry(name, entry, place, origin, findings) for name, entry, place in named_entries(section, where))
     return [spec for spec in specs if spec is not None]
 
 
@@ -36,31 +33,14 @@ def unique_servers(specs: Iterable[ServerSpec], findings: Findings) -> list[Serv
     return list(kept.values())
 
 
-def merge_servers(configured: list[ServerSpec], imported: Iterable[ServerSpec], findings: Findings) -> list[ServerSpec]:
-    """Configured servers win by name; imported ones of one name that differ are all kept, the later ones renamed."""
-    own_names = {spec.name for spec in configured}
-    merged = {spec.name: spec for spec in configured}
-    for spec in imported:
-        if spec.name in own_names:
-            if merged[spec.name].launch != spec.launch:
-                findings.warn(
-                    f"server '{spec.name}' of {spec.origin.source} is not used: the configuration has its own"
-                )
-            continue
-        for name in _names_to_try(spec):
-            taken = merged.setdefault(name, replace(spec, name=name, title=_title(spec, name)))
-            if taken.launch == spec.launch:
-                break
-    return list(merged.values())
-
-
 def without_gateway(specs: Iterable[ServerSpec], own: OwnAddress, findings: Findings) -> list[ServerSpec]:
     """The specs less the gateway itself, under whatever name, and less others that took its name."""
     kept = []
     for spec in specs:
         if is_gateway(spec.launch, own):
-            place = spec.origin.file or spec.origin.source
-            findings.warn(f"server '{spec.name}' of {place} is this gateway itself and is left out")
+            # In a client's file it is at home; in our own it is a mistake.
+            if spec.origin.source == Origin().source:
+                findings.warn(f"server '{spec.name}' of {spec.origin.file} is this gateway itself and is left out")
         elif spec.name.lower() == BUILT_IN_SERVER:
             findings.skip(
                 spec.name, f"expected another name, '{BUILT_IN_SERVER}' is the gateway's own", spec.origin.file
@@ -77,7 +57,8 @@ def capped(specs: list[ServerSpec], most: int, findings: Findings) -> list[Serve
     return specs[:most]
 
 
-def _named_entries(section: list[Any] | Mapping[str, Any], where: str) -> Iterator[tuple[Any, Any, str]]:
+def named_entries(section: list[Any] | Mapping[str, Any], where: str) -> Iterator[tuple[Any, Any, str]]:
+    """Each entry with its name and its place in the file."""
     if isinstance(section, Mapping):
         for name, entry in section.items():
             yield name, entry, join(where, name)
@@ -86,7 +67,8 @@ def _named_entries(section: list[Any] | Mapping[str, Any], where: str) -> Iterat
         yield entry.get("name") if isinstance(entry, Mapping) else None, entry, join(where, index)
 
 
-def _read_entry(name: Any, entry: Any, where: str, origin: Origin, findings: Findings) -> ServerSpec | None:
+def read_entry(name: Any, entry: Any, where: str, origin: Origin, findings: Findings) -> ServerSpec | None:
+    """One entry as a spec, or None and why not."""
     if isinstance(entry, str):
         entry = {"connection": entry}
     if not isinstance(entry, Mapping):
@@ -103,15 +85,3 @@ def _read_entry(name: Any, entry: Any, where: str, origin: Origin, findings: Fin
         # Clients keep settings of their own in their entries; only in our file is an unknown key a mistake.
         findings.warn_of_keys(unknown_keys(reader.data, KNOWN_KEYS), where, origin.file)
     return spec
-
-
-def _names_to_try(spec: ServerSpec) -> Iterator[str]:
-    yield spec.name
-    renamed = f"{spec.name}-{slug(spec.origin.source)}"
-    yield shorten(renamed, renamed)
-    for number in itertools.count(2):
-        yield shorten(f"{renamed}-{number}", f"{renamed}-{number}")
-
-
-def _title(spec: ServerSpec, name: str) -> str:
-    return spec.title or (spec.name if name != spec.name else "")

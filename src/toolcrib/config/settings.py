@@ -181,7 +181,7 @@ class Settings:
 
     # The audit log.
     audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "Size at which the audit log is rotated.")
-    audit_files: int = count("audit.files", 5, "Audit log files kept, the current one included.")
+    audit_files: int = count("audit.files", 5, "Audit log files kept, the current one included.", minimum=2)
 
     # How it was read.
     file: Path | None = None

@@ -1,82 +1,33 @@
-"""Servers from the files of other programs. A new kind of source is one importer and one line of `SOURCE_TYPES`."""
+"""Servers from the files of other programs: which files are asked for, and what they give."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolcrib.config.documents import MAX_FILE_BYTES, is_there, parse_document, read_bytes
+from toolcrib.config.bridges import without_bridges
+from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.findings import Findings
-from toolcrib.config.importers.custom_yaml import read_custom
-from toolcrib.config.importers.mcp_servers_json import read_mcp_servers, read_mcp_servers_with_milliseconds
 from toolcrib.config.names import did_you_mean
+from toolcrib.config.places import Machine, Places
 from toolcrib.config.settings import Source, SourceState
+from toolcrib.config.source_types import SOURCE_TYPES, SourceType
 from toolcrib.config.values import Reader, join, kind_of
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, ServerSpec
 
-Importer = Callable[[Any, Origin, Findings], list[ServerSpec]]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Where programs keep their files on this machine."""
-
-    home: Path
-    env: Mapping[str, str] = field(default_factory=dict)
-    system: str = sys.platform
-
-    @property
-    def app_config(self) -> Path:
-        """The folder in which desktop programs keep their settings."""
-        if self.system == "darwin":
-            return self.home / "Library" / "Application Support"
-        if self.system == "win32":
-            return Path(self.env.get("APPDATA") or self.home / "AppData" / "Roaming")
-        return Path(self.env.get("XDG_CONFIG_HOME") or self.home / ".config")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceType:
-    """One kind of file: how it is read, and where its owner keeps it (the first that exists is taken)."""
-
-    read: Importer
-    places: Callable[[Machine], tuple[Path, ...]] = lambda _: ()
-    max_bytes: int = MAX_FILE_BYTES
-
-
-def _claude_desktop(machine: Machine) -> tuple[Path, ...]:
-    file = "claude_desktop_config.json"
-    return (machine.app_config / "Claude" / file, machine.app_config / "claude" / file)
-
-
-def _claude_code(machine: Machine) -> tuple[Path, ...]:
-    return (Path(machine.env.get("CLAUDE_CONFIG_DIR") or machine.home) / ".claude.json",)
-
-
-def _windsurf(machine: Machine) -> tuple[Path, ...]:
-    codeium = machine.home / ".codeium"
-    return (
-        codeium / "windsurf" / "mcp_config.json",
-        machine.home / ".windsurf" / "mcp.json",
-        codeium / "mcp_config.json",
-    )
-
-
-SOURCE_TYPES: Mapping[str, SourceType] = {
-    "claude-desktop": SourceType(read_mcp_servers, _claude_desktop),
-    # Its file also holds the history of all conversations.
-    "claude-code": SourceType(read_mcp_servers_with_milliseconds, _claude_code, max_bytes=64 * 1024 * 1024),
-    "cursor": SourceType(read_mcp_servers, lambda machine: (machine.home / ".cursor" / "mcp.json",)),
-    "windsurf": SourceType(read_mcp_servers, _windsurf),
-    "docker-mcp": SourceType(read_mcp_servers, lambda machine: (machine.home / ".docker" / "mcp-servers.json",)),
-    "mcp-json": SourceType(read_mcp_servers),
-    "custom": SourceType(read_custom),
-}
 AUTO = "auto"
+MayRead = Callable[[Path, bytes], bool]
+
+
+class _Untrusted(Exception):
+    """A file that nobody has agreed to."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(str(file))
+        self.file = file
 
 
 @dataclass(slots=True)
@@ -90,8 +41,7 @@ class Imported:
 
 def auto_sources() -> tuple[Source, ...]:
     """Every kind of source whose owner keeps its file in a known place."""
-    nowhere = Machine(Path())
-    return tuple(Source(name) for name, kind in SOURCE_TYPES.items() if kind.places(nowhere))
+    return tuple(Source(name) for name in SOURCE_TYPES if _has_usual_place(name))
 
 
 def read_source_list(value: Any, where: str, source: str, findings: Findings) -> tuple[Source, ...]:
@@ -108,27 +58,18 @@ def read_source_list(value: Any, where: str, source: str, findings: Findings) ->
 
 
 def import_sources(
-    sources: Iterable[Source],
-    machine: Machine,
-    folder: Path,
-    may_read: Callable[[Path, bytes], bool],
-    findings: Findings,
+    sources: Iterable[Source], machine: Machine, folder: Path, may_read: MayRead, findings: Findings
 ) -> Imported:
     """Read every source; relative paths are meant from `folder`, and `may_read` can refuse such a file."""
     imported = Imported()
     for source in sources:
         kind = SOURCE_TYPES[source.type]
-        places = (_expanded(source.path, machine, folder),) if source.path else kind.places(machine)
-        imported.files.extend(places)
-        file = next((place for place in places if is_there(place)), places[0])
-        asks = (
-            may_read
-            if source.path and not source.path.startswith("~") and not Path(source.path).is_absolute()
-            else None
-        )
-        specs, state = _import_file(source.type, kind, file, asks, findings)
-        imported.specs.extend(specs)
-        imported.states.append(state)
+        if source.path:
+            is_relative = not source.path.startswith("~") and not Path(source.path).is_absolute()
+            file = _expanded(source.path, machine, folder)
+            _FileImport(source.type, kind, may_read if is_relative else None, findings, imported).read(file)
+            continue
+        _read_usual_places(_FileImport(source.type, kind, None, findings, imported), kind, machine, imported)
     return imported
 
 
@@ -144,30 +85,93 @@ def _read_item(item: Any, where: str, source: str, findings: Findings) -> list[S
     elif kind is not None and kind not in SOURCE_TYPES:
         known = ", ".join(SOURCE_TYPES)
         reader.fail("type", f"expected one of {known}, found '{kind}'{did_you_mean(kind, SOURCE_TYPES)}")
-    elif kind is not None and not path and not reader.problems and not SOURCE_TYPES[kind].places(Machine(Path())):
+    elif kind is not None and not path and not reader.problems and not _has_usual_place(kind):
         reader.expected("path", "a path, this type has no usual place", path)
     findings.problems.extend(reader.problems)
     return [] if reader.problems or kind is None else [Source(kind, path)]
 
 
-def _import_file(
-    name: str, kind: SourceType, file: Path, may_read: Callable[[Path, bytes], bool] | None, findings: Findings
-) -> tuple[list[ServerSpec], SourceState]:
-    if not is_there(file):
-        return [], SourceState(name, str(file), "missing")
-    own = Findings()
-    try:
-        content = read_bytes(file, kind.max_bytes)
-        if may_read and not may_read(file, content):
-            findings.warn(f"{file} is not read until it is trusted: look at it, then run `toolcrib trust {file}`")
-            return [], SourceState(name, str(file), "untrusted")
-        specs = kind.read(parse_document(content, file), Origin(name, str(file)), own)
-    except ConfigurationError as error:
-        specs, own = [], Findings(fatal=list(error.problems))
-    # What would make our own file unusable costs no more than this source here.
-    findings.problems.extend([*own.fatal, *own.problems])
-    findings.warn(*own.warnings)
-    return specs, SourceState(name, str(file), "broken" if own.fatal else "found", len(specs))
+def _has_usual_place(name: str) -> bool:
+    return bool(SOURCE_TYPES[name].places(Machine(Path())))
+
+
+class _FileImport:
+    """Reads files of one kind into what was imported; a bad file costs itself alone."""
+
+    def __init__(
+        self, name: str, kind: SourceType, may_read: MayRead | None, findings: Findings, imported: Imported
+    ) -> None:
+        self._name = name
+        self._kind = kind
+        self._may_read = may_read
+        self._findings = findings
+        self._imported = imported
+
+    def read(self, file: Path, *, says_nothing_if_empty: bool = False) -> None:
+        self._imported.files.append(file)
+        if not is_there(file):
+            self._imported.states.append(SourceState(self._name, str(file), "missing"))
+            return
+        own = Findings()
+        specs, state = self._specs(file, own)
+        # What would make our own file unusable costs no more than this source here.
+        problems = [*own.fatal, *own.problems]
+        self._findings.problems.extend(problems)
+        self._findings.warn(*own.warnings)
+        self._imported.specs.extend(specs)
+        if specs or problems or own.warnings or not says_nothing_if_empty:
+            self._imported.states.append(state)
+
+    def _specs(self, file: Path, own: Findings) -> tuple[list[ServerSpec], SourceState]:
+        origin = Origin(self._name, str(file))
+        try:
+            document = self._document(file)
+            companions = self._kind.companions(file)
+            if companions:
+                document = {file.name: document, **self._companions(companions, file.parent, own)}
+            read = self._kind.read(document, origin, own)
+        except _Untrusted as error:
+            own.warn(
+                f"{error.file} is not read until it is trusted: look at it, then run `toolcrib trust {error.file}`"
+            )
+            return [], SourceState(self._name, str(file), "untrusted")
+        except ConfigurationError as error:
+            own.fatal.extend(error.problems)
+            read = []
+        specs = [without_bridges(spec, own) for spec in read]
+        return specs, SourceState(self._name, str(file), "broken" if own.fatal else "found", len(specs))
+
+    def _document(self, file: Path) -> Any:
+        content = read_bytes(file, self._kind.max_bytes)
+        if self._may_read and not self._may_read(file, content):
+            raise _Untrusted(file)
+        return parse_document(content, file)
+
+    def _companions(self, files: Places, folder: Path, own: Findings) -> dict[str, Any]:
+        documents = {}
+        for file in files:
+            self._imported.files.append(file)
+            if not is_there(file):
+                continue
+            try:
+                documents[file.relative_to(folder).as_posix()] = self._document(file)
+            except ConfigurationError as error:
+                own.problems.extend(error.problems)
+        return documents
+
+
+def _read_usual_places(reading: _FileImport, kind: SourceType, machine: Machine, imported: Imported) -> None:
+    places, more = kind.places(machine), kind.more(machine)
+    imported.files.extend((*places, *more))
+    states = len(imported.states)
+    main = next((place for place in places if is_there(place)), None)
+    if main:
+        reading.read(main)
+    for file in more:
+        if is_there(file):
+            reading.read(file, says_nothing_if_empty=True)
+    if len(imported.states) == states:
+        reading.read(places[0])
 
 
 def _expanded(path: str, machine: Machine, folder: Path) -> Path:

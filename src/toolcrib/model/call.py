@@ -64,14 +64,24 @@ class ToolCall:
     target: Target | None = None
 
 
+class _TextBlock(msgspec.Struct):
+    """As much of a content block as tells whether it is a text; the text itself stays undecoded."""
+
+    type: Any = None
+    text: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+MOST_DIGITS = 4_000
+
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_text_blocks = msgspec.json.Decoder(list[_TextBlock]).decode
 
 
 @dataclass(frozen=True)
 class ToolResult:
     """What a tool answered, kept as the JSON object it came in; decoded only where someone looks."""
 
-    raw: bytes
+    raw: bytes | msgspec.Raw
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> ToolResult:
@@ -81,6 +91,14 @@ class ToolResult:
     def members(self) -> dict[str, msgspec.Raw]:
         """The top-level members, each still undecoded."""
         return _members(self.raw)
+
+    @property
+    def is_object(self) -> bool:
+        """Whether this is a JSON object at all; nothing else may be asked of what is not."""
+        try:
+            return isinstance(self.members, dict)
+        except (msgspec.DecodeError, RecursionError):
+            return False
 
     @property
     def is_error(self) -> bool:
@@ -110,26 +128,45 @@ class ToolResult:
             return str(self.content[0].get("text", ""))
         return None
 
+    @property
+    def only_text_json(self) -> bytes | None:
+        """The same as the JSON string it came in; None also where it can't be told without decoding it."""
+        try:
+            blocks = _text_blocks(self.members.get("content", b"[]"))
+        except msgspec.DecodeError:
+            return None
+        if len(blocks) != 1 or blocks[0].type != "text" or blocks[0].text is msgspec.UNSET:
+            return None
+        return bytes(blocks[0].text)
+
     @cached_property
     def value(self) -> Any:
-        """The payload: structured content, else the only text block (parsed where it is JSON), else the blocks."""
+        """The payload: structured content, else the only text (parsed where it is a JSON object or array), else the blocks."""
         if self.structured_json is not None:
             return _decoded(self.structured_json)
         return self.content if self.only_text is None else _parsed_or_text(self.only_text)
 
 
 def _decoded(text: bytes | msgspec.Raw) -> Any:
-    """The value of JSON a server sent; lone surrogates, which strict decoders refuse, are let through."""
+    """The value of JSON a server sent; what the strict decoder refuses (numbers out of range) is let through."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return json.loads(bytes(text))
+        return json.loads(bytes(text), parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> float:
+    # Python makes no integer of thousands of digits from text: it takes too long.
+    return int(digits) if len(digits) < MOST_DIGITS else float(digits)
 
 
 def _parsed_or_text(text: str) -> Any:
+    # A text such as 1.10 or 007 is not taken for a number: it would come out as another text.
+    if not text.lstrip().startswith(("{", "[")):
+        return text
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

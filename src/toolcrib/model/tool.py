@@ -76,6 +76,14 @@ class ToolMatch:
     relevance: float
 
 
+def split_id(server: str, tool: str) -> tuple[str, str]:
+    """Accept `server:tool` in place of a tool name."""
+    before, colon, after = tool.partition(":")
+    if colon and after and (not server or before == server):
+        return before, after
+    return server, tool
+
+
 def summarize(text: str, limit: int = SUMMARY_CHARACTERS) -> str:
     """The first sentence or line, cut at a word when longer than `limit` characters."""
     first = _SENTENCE_END.split(text.strip(), maxsplit=1)[0].strip()

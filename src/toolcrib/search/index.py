@@ -11,6 +11,7 @@ from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.document import server_documents
 from toolcrib.search.exact import ExactNames, closeness
+from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.query import MAX_QUERY_CHARACTERS, Query
 
 Allowed = Callable[[Tool], bool]
@@ -64,6 +65,15 @@ class ToolIndex:
         ranked = self._ranked(text, block)
         visible = ranked if allowed is None else (match for match in ranked if allowed(match.tool))
         return list(islice(visible, max(0, limit)))
+
+    def explain(self, query: str, tool: Tool) -> Explanation:
+        """Which words of a query led to a tool of this index, and where they are in it."""
+        text = query[:MAX_QUERY_CHARACTERS]
+        tools = list(self._tools_of(tool.server))
+        documents = server_documents(tools, [list(self._tags(one)) for one in tools])
+        document = next(found for one, found in zip(tools, documents, strict=True) if one.name == tool.name)
+        is_named = any(self._tools[number].id == tool.id for number in self._names.find(text))
+        return Explanation(is_named, explain_words(text, document, self._words.__contains__))
 
     def _ranked(self, text: str, block: Block | None) -> Iterator[ToolMatch]:
         named = [number for number in self._names.find(text) if block is None or number in block.numbers]

@@ -12,8 +12,12 @@ from pathlib import Path
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from toolcrib.errors import ConfigurationError, Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+FORBIDDEN_CLOSE = 1008
 
 
 class Guard:
@@ -29,26 +33,34 @@ class Guard:
         self._app = app
         self._token = token.encode()
         self._hosts = {host.lower() for host in hosts}
-        self._origins = {origin.lower().rstrip("/") for origin in origins}
+        self._origins = {as_origin(origin) for origin in origins}
         self._open_paths = frozenset(open_paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await WebSocketClose(FORBIDDEN_CLOSE)(scope, receive, send)
+            return
         if scope["type"] == "http":
-            refusal = self._refusal(Headers(scope=scope), scope["path"])
+            refusal = self._refusal(Headers(scope=scope), scope["method"], scope["path"])
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers, path: str) -> JSONResponse | None:
-        if _without_port(headers.get("host", "")) not in self._hosts:
+    def _refusal(self, headers: Headers, method: str, path: str) -> JSONResponse | None:
+        if not self._is_served(headers.get("host", "").lower()):
             return _refuse(421, "this host name is not served here; see http.allowedHosts")
         origin = headers.get("origin")
-        if origin is not None and origin.lower().rstrip("/") not in self._origins:
+        if origin is not None and as_origin(origin) not in self._origins:
             return _refuse(403, "this web origin may not call; see http.allowedOrigins")
-        if path not in self._open_paths and not self._holds_token(headers.get("authorization", "")):
+        if path in self._open_paths or _is_preflight(method, headers):
+            return None
+        if not self._holds_token(headers.get("authorization", "")):
             return _refuse(401, "a bearer token is needed; it is in the state folder's file 'token'")
         return None
+
+    def _is_served(self, host: str) -> bool:
+        return host in self._hosts or _without_port(host) in self._hosts
 
     def _holds_token(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")
@@ -57,35 +69,60 @@ class Guard:
 
 def allowed_hosts(host: str, more: Iterable[str]) -> list[str]:
     """The host names we answer to: our own address, its loopback names, and what the settings add."""
-    own = [f"[{host}]" if ":" in host and not host.startswith("[") else host]
-    return [*LOOPBACK, *own, *more]
+    own = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return [*LOOPBACK, own, *more]
+
+
+def as_origin(text: str) -> str:
+    """An origin as browsers write it, which is how two of them can be compared."""
+    return text.lower().rstrip("/")
 
 
 def read_or_make_token(path: Path) -> str:
     """The bearer token, made on first need in a file only its owner can read."""
-    with suppress(OSError):
+    try:
+        return _kept_token(path) or _new_token(path)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigurationError(
+            [Problem("", f"the bearer token can't be kept there: {problem}", str(path))],
+            hint="Make the file readable and its folder writable, or delete the file: a new token is made then.",
+        ) from problem
+
+
+def _kept_token(path: Path) -> str:
+    try:
         kept = path.read_text(encoding="ascii").strip()
-        if kept:
-            path.chmod(0o600)
-            return kept
-    token = secrets.token_urlsafe(32)
+    except FileNotFoundError:
+        return ""
+    path.chmod(0o600)
+    return kept
+
+
+def _new_token(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(token + "\n")
-        return token
-    # Another gateway was faster, or the file was there and empty.
-    kept = path.read_text(encoding="ascii").strip()
-    if not kept:
-        path.write_text(token + "\n", encoding="ascii")
-        path.chmod(0o600)
-    return kept or token
+            file.write(secrets.token_urlsafe(32) + "\n")
+        # A link appears with its whole content and never over another: of two gateways, one token is kept.
+        with suppress(OSError):
+            os.link(draft, path)
+        if not _kept_token(path):
+            os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return _kept_token(path)
+
+
+def _is_preflight(method: str, headers: Headers) -> bool:
+    """A browser asks before it calls and can't show a token yet; its origin has been checked by then."""
+    return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
 
 
 def _without_port(host: str) -> str:
-    name, colon, port = host.lower().rpartition(":")
-    return name if colon and port.isdigit() else host.lower()
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
 
 
 def _refuse(status: int, message: str) -> JSONResponse:

@@ -3,39 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
+import sys
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from toolcrib.config.settings import Settings
-from toolcrib.server.guard import Guard, allowed_hosts
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.server.doorway import Doorway
+from toolcrib.server.guard import Guard, allowed_hosts, as_origin
 
 HEALTH_PATH = "/health"
+SESSION_HEADER = "mcp-session-id"
+CLOSING_SECONDS = 5.0
 
 
 def build_app(server: Server[Any], settings: Settings, *, host: str, token: str) -> ASGIApp:
     """The ASGI application: the MCP endpoint and a health check, behind the guard."""
-    hosts = allowed_hosts(host, settings.http_allowed_hosts)
-    app = server.streamable_http_app(
+    hosts = [name.lower() for name in allowed_hosts(host, settings.http_allowed_hosts)]
+    origins = [as_origin(origin) for origin in settings.http_allowed_origins]
+    app: ASGIApp = server.streamable_http_app(
         streamable_http_path=settings.http_path,
         max_request_body_size=settings.max_http_body_bytes,
         # The SDK's own check stays on with the same lists: two locks, one key.
         transport_security=TransportSecuritySettings(
             allowed_hosts=[name for host_name in hosts for name in (host_name, f"{host_name}:*")],
-            allowed_origins=list(settings.http_allowed_origins),
+            allowed_origins=origins,
         ),
         custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
     )
-    return Guard(app, token=token, hosts=hosts, origins=settings.http_allowed_origins, open_paths=[HEALTH_PATH])
+    if origins:
+        app = CORSMiddleware(
+            app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
+        )
+    return Guard(app, token=token, hosts=hosts, origins=origins, open_paths=[HEALTH_PATH])
 
 
 async def _health(_: Request) -> JSONResponse:
@@ -53,27 +65,31 @@ async def serve_http(
 ) -> None:
     """Serve until `stop` is set; `on_ready` is told the port once connections are accepted."""
     listener = _listen(host, port)
+    doorway = Doorway(app)
     server = _QuietServer(
         uvicorn.Config(
-            app,
+            doorway,
             log_level="warning",
             access_log=False,
+            ws="none",
             lifespan="on",
-            timeout_graceful_shutdown=max(1, round(grace_seconds)),
+            timeout_graceful_shutdown=math.ceil(grace_seconds) + 1,
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     stopping = asyncio.create_task(stop.wait())
     on_ready(listener.getsockname()[1])
-    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    server.should_exit = True
     try:
-        async with asyncio.timeout(grace_seconds + 5):
-            await serving
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        server.should_exit = True
+        await doorway.close(grace_seconds)
+        await asyncio.wait({serving}, timeout=CLOSING_SECONDS)
+        if serving.done():
+            serving.result()
     finally:
         stopping.cancel()
-        with suppress(asyncio.CancelledError):
-            await stopping
+        serving.cancel()
+        await asyncio.gather(serving, stopping, return_exceptions=True)
         listener.close()
 
 
@@ -88,11 +104,29 @@ class _QuietServer(uvicorn.Server):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    """A socket that accepts connections; an address of no use is a mistake in the configuration."""
+    try:
+        return _bound(host.strip("[]"), port)
+    except (OSError, OverflowError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise ConfigurationError(
+            [Problem("http.host and http.port", f"{host}, port {port} can't be used: {reason}")],
+            hint="Stop what uses it, or choose another with --host and --port (0 takes a free port).",
+        ) from problem
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     # The protocol is named so that asyncio switches Nagle's delay off on accepted connections.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(1024)
-    listener.setblocking(False)
+    try:
+        # Elsewhere this lets a restart have the port at once; on Windows it would let anyone take it from us.
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(1024)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
     return listener

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import msgspec
 from mcp_types import (
@@ -27,7 +27,7 @@ from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.results import Members
 from toolcrib.wire import jsonrpc
-from toolcrib.wire.jsonrpc import Message, RequestId, RpcError
+from toolcrib.wire.jsonrpc import Json, Message, RequestId, RpcError
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +42,16 @@ _call_params = msgspec.json.Decoder(_CallParams).decode
 _encode = msgspec.json.Encoder().encode
 
 
+class WriteLine(Protocol):
+    """Writes one line to the client, given in pieces."""
+
+    def __call__(self, *parts: Json) -> None: ...
+
+
 class Lane:
     """Runs calls of one stdio connection, each in its own task, and answers each exactly once unless cancelled."""
 
-    def __init__(self, meta_tools: MetaTools, write: Callable[[bytes], None], server_info: Mapping[str, Any]) -> None:
+    def __init__(self, meta_tools: MetaTools, write: WriteLine, server_info: Mapping[str, Any]) -> None:
         self._meta_tools = meta_tools
         self._write = write
         self._server_meta = {SERVER_INFO_META_KEY: dict(server_info)}
@@ -70,7 +76,8 @@ class Lane:
         meta = {} if params.meta is UNSET else params.meta
         if _is_modern(meta) != (self._era == "modern"):
             return False
-        arguments = b"{}" if params.arguments is UNSET else bytes(params.arguments)
+        arguments = b"null" if params.arguments is UNSET else bytes(params.arguments)
+        arguments = b"{}" if arguments == b"null" else arguments
         task = asyncio.create_task(self._run(message.id, params.name, arguments, meta))
         self._running[message.id] = task
         return True
@@ -98,19 +105,18 @@ class Lane:
         request = Request(self._caller(meta), self._listener(meta.get("progressToken"), level), level, meta)
         try:
             members = await self._meta_tools.call(name, arguments, request)
-            self._write(jsonrpc.response(id, self._result(members, modern=modern)))
+            self._write(*jsonrpc.response_parts(id, self._stamped(members) if modern else members))
         except RpcError as error:
             self._write(jsonrpc.error_response(id, error.code, error.message, error.data))
         finally:
             self._running.pop(id, None)
 
-    def _result(self, members: Members, *, modern: bool) -> bytes:
-        if not modern:
-            return _encode(members)
+    def _stamped(self, members: Members) -> dict[str, Json]:
+        """What the modern era wants on every result besides the result."""
         given = members.get("_meta")
         meta = msgspec.json.decode(given) if given is not None else {}
         stamped = {**meta, **self._server_meta} if isinstance(meta, dict) else self._server_meta
-        return _encode({**members, "_meta": stamped, "resultType": "complete"})
+        return {**members, "_meta": _encode(stamped), "resultType": b'"complete"'}
 
     def _caller(self, meta: Mapping[str, Any]) -> Caller:
         info = meta.get(CLIENT_INFO_META_KEY)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
-from toolcrib.gateway import Gateway, split_id
-from toolcrib.model.call import Caller, ExecutionError, Listener, ToolCall
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.tool import split_id
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.definitions import META_TOOL_NAMES
-from toolcrib.server.results import Members, shape_result
+from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class MetaTools:
             raise RpcError(METHOD_NOT_FOUND, _unknown_tool(name))
         try:
             return await handler(arguments, request)
-        except (ValidationError, msgspec.ValidationError, msgspec.DecodeError) as problem:
+        except ValidationError as problem:
             raise RpcError(INVALID_PARAMS, f"{name}: {problem}") from None
         except ToolcribError as error:
             raise RpcError(INTERNAL_ERROR, f"{name}: {error.message}") from error
@@ -90,69 +95,84 @@ class MetaTools:
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
     async def _list_servers(self, arguments: bytes, _: Request) -> Members:
-        msgspec.json.decode(arguments, type=_NoArguments)
+        _decoded(arguments, _NoArguments)
         found = await self._gateway.list_servers()
         return render.text_result(render.servers(found, enabled=self._gateway.settings.enabled))
 
     async def _search(self, arguments: bytes, _: Request) -> Members:
-        asked = msgspec.json.decode(arguments, type=_SearchArguments, strict=False)
+        asked = _decoded(arguments, _SearchArguments)
         if asked.server is not None and not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         answer = await self._gateway.search_tools(asked.query, server=asked.server, limit=asked.limit)
         return render.text_result(render.search(answer))
 
     async def _list_tools(self, arguments: bytes, _: Request) -> Members:
-        asked = msgspec.json.decode(arguments, type=_ListArguments, strict=False)
+        asked = _decoded(arguments, _ListArguments)
         if not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
-        return render.text_result(render.tools(asked.server, found))
+        return render.text_result(render.tools(asked.server, found, self._gateway.trouble(asked.server)))
 
     async def _details(self, arguments: bytes, _: Request) -> Members:
-        asked = msgspec.json.decode(arguments, type=_DetailsArguments)
+        asked = _decoded(arguments, _DetailsArguments)
         found = await self._gateway.get_tool_details(asked.server, asked.tool)
-        if found is None:
+        if found is None or not found.enabled:
             return self._missing(asked.server, asked.tool)
         return render.text_result(render.details(found))
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
-        asked = msgspec.json.decode(arguments, type=_ExecuteArguments)
+        asked = _decoded(arguments, _ExecuteArguments)
         server, tool = split_id(asked.server, asked.tool)
         raw, given = _tool_arguments(asked.arguments)
         call = ToolCall(server, tool, given, raw, request.caller, request.listener, request.log_level, request.meta)
         outcome = await self._gateway.execute(call)
-        if outcome.error is not None:
-            return render.text_result(render.failure(outcome.error), is_error=True)
-        if outcome.result is None:
-            raise RpcError(INTERNAL_ERROR, "the call ended without a result")
-        settings = self._gateway.settings
-        keep = partial(self._gateway.keep_result, request.caller)
+        # What the built-in tools give is bounded by themselves; shelved again, it could never be read.
+        limit = sys.maxsize if server == BUILT_IN_SERVER else self._gateway.settings.max_result_bytes
         try:
-            return shape_result(outcome.result, settings.results, settings.max_result_bytes, keep)
+            return self._shape(outcome, limit, partial(self._gateway.keep_result, request.caller))
         except StoreUnavailable as trouble:
             log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
-            return shape_result(outcome.result, "passthrough", settings.max_result_bytes, keep)
+            return self._shape(outcome, sys.maxsize, partial(self._gateway.keep_result, request.caller))
+
+    def _shape(self, outcome: ExecutionResult, max_bytes: int, keep: Keep) -> Members:
+        if outcome.error is not None:
+            return shape_failure(outcome.error, outcome.result, max_bytes, keep)
+        if outcome.result is None:
+            raise RpcError(INTERNAL_ERROR, "the call ended without a result")
+        return shape_result(outcome.result, self._gateway.settings.results, max_bytes, keep)
 
     def _missing(self, server: str, tool: str) -> Members:
         error = ExecutionError.of(self._gateway.missing(server, tool), server, tool)
         return render.text_result(render.failure(error), is_error=True)
 
 
+def _decoded(arguments: bytes, kind: type[T]) -> T:
+    """The arguments of a meta-tool; a number written as text is taken for the number."""
+    try:
+        return msgspec.json.decode(arguments, type=kind, strict=False)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise ValidationError(str(problem)) from None
+
+
 def _tool_arguments(raw: msgspec.Raw) -> tuple[bytes, dict[str, Any]]:
     """The arguments as text and as values; a JSON string that holds an object is taken for that object."""
     text = bytes(raw)
-    value = msgspec.json.decode(text)
+    value = _value(text)
     if isinstance(value, str):
         text = value.strip().encode() or b"{}"
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            raise ValidationError("arguments is a text that is not JSON; give an object") from None
+        value = _value(text)
     if value is None:
         return b"{}", {}
     if not isinstance(value, dict):
         raise ValidationError(f"arguments must be an object, not {type(value).__name__}")
     return text, value
+
+
+def _value(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise ValidationError(f"arguments must be a JSON object: {problem}") from None
 
 
 def _unknown_tool(name: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from toolcrib.wire.jsonrpc import Json
 from toolcrib.wire.lines import LineSplitter
+from toolcrib.wire.pipe_size import make_roomy, size_reads
 
 READ_BYTES = 256 * 1024
 
@@ -25,6 +28,7 @@ def protocol_streams() -> Iterator[tuple[int, int]]:
     try:
         yield read_fd, write_fd
     finally:
+        sys.stdout.flush()  # what was printed meanwhile and is still held back
         os.dup2(write_fd, 1)
         os.dup2(read_fd, 0)
         for fd in (read_fd, write_fd):
@@ -38,15 +42,24 @@ class _Lines(asyncio.Protocol):
     def __init__(self, feed: Callable[[bytes], None], max_line_bytes: int) -> None:
         self._feed = feed
         self._splitter = LineSplitter(max_line_bytes)
+        self._transport: asyncio.BaseTransport | None = None
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        make_roomy(transport)
+
     def data_received(self, data: bytes) -> None:
+        size_reads(self._transport, len(data))
         dropped = self._splitter.dropped
         for line in self._splitter.feed(data):
             self._feed(line)
         if self._splitter.dropped > dropped:
             # Not JSON, so it is answered with a parse error like any other broken line.
             self._feed(b"line too long")
+
+    def eof_received(self) -> None:
+        self.data_received(b"\n")  # the last line may lack its end
 
     def connection_lost(self, _: Exception | None) -> None:
         if not self.ended.done():
@@ -56,10 +69,14 @@ class _Lines(asyncio.Protocol):
 async def read_lines(fd: int, feed: Callable[[bytes], None], max_line_bytes: int) -> None:
     """Call `feed` with each line until the end of input."""
     lines = _Lines(feed, max_line_bytes)
+    if not _can_be_polled(fd):
+        await _read_in_thread(fd, lines)
+        return
     source = os.fdopen(os.dup(fd), "rb", buffering=0)
     try:
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: lines, source)
     except (ValueError, OSError, NotImplementedError):
+        source.close()
         await _read_in_thread(fd, lines)
         return
     try:
@@ -71,7 +88,12 @@ async def read_lines(fd: int, feed: Callable[[bytes], None], max_line_bytes: int
 async def _read_in_thread(fd: int, lines: _Lines) -> None:
     while chunk := await asyncio.to_thread(os.read, fd, READ_BYTES):
         lines.data_received(chunk)
-    lines.data_received(b"\n")
+    lines.eof_received()
+
+
+def _can_be_polled(fd: int) -> bool:
+    # asyncio takes every character device for a pipe, and learns too late that /dev/null is none.
+    return os.isatty(fd) or not stat.S_ISCHR(os.fstat(fd).st_mode)
 
 
 class _WriteEnd(asyncio.BaseProtocol):
@@ -96,16 +118,19 @@ class LineWriter:
     async def open(cls, fd: int) -> LineWriter:
         target = os.fdopen(os.dup(fd), "wb", buffering=0)
         try:
-            return cls(fd, await asyncio.get_running_loop().connect_write_pipe(_WriteEnd, target))
+            pipe = await asyncio.get_running_loop().connect_write_pipe(_WriteEnd, target)
         except (ValueError, OSError, NotImplementedError):
             target.close()
             return cls(fd, None)
+        make_roomy(pipe[0])
+        return cls(fd, pipe)
 
-    def write(self, line: bytes) -> None:
+    def write(self, *parts: Json) -> None:
+        line = b"".join((*parts, b"\n"))
         if self._pipe is not None:
-            self._pipe[0].write(line + b"\n")
+            self._pipe[0].write(line)
             return
-        data = memoryview(line + b"\n")
+        data = memoryview(line)
         with suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._fd, data) :]

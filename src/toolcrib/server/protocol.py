@@ -17,6 +17,7 @@ from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -95,7 +96,9 @@ class _CallMiddleware:
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         try:
             async with self._hearing(ctx, modern=modern) as request:
-                members = await self._meta_tools.call(name, msgspec.json.encode(arguments or {}), request)
+                members = await self._meta_tools.call(
+                    name, msgspec.json.encode({} if arguments is None else arguments), request
+                )
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message) from error
         return self._answer(members, modern=modern)
@@ -104,7 +107,7 @@ class _CallMiddleware:
     async def _hearing(self, ctx: Context, *, modern: bool) -> Any:
         """A request whose events reach the client in order, all of them before the answer."""
         events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
-        meta = dict(ctx.meta or {})
+        meta = _meta_of(ctx)
         level = wanted_level(meta, self._levels.get(ctx), modern=modern)
         pump = asyncio.create_task(_pump(ctx, events, level))
         try:
@@ -125,16 +128,15 @@ class _CallMiddleware:
 
 
 async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:
+    """Send events as the server said them; the SDK's own methods rebuild them and refuse what they do not know."""
+    token = progress_token_from_params(ctx.params)
+    notify = ctx.session._request_outbound.notify  # noqa: SLF001 - the only way to the request's own stream
     while (event := await events.get()) is not None:
-        params = event.params
-        if not isinstance(event, LogMessage):
-            await ctx.session.report_progress(
-                _number(params.get("progress")), params.get("total"), params.get("message")
-            )
-        elif passes(event, level):
-            await ctx.session.send_log_message(
-                params.get("level", "info"), params.get("data"), params.get("logger"), ctx.request_id
-            )
+        if isinstance(event, LogMessage):
+            if passes(event, level):
+                await notify("notifications/message", event.params)
+        elif token is not None:
+            await notify("notifications/progress", {**event.params, "progressToken": token})
 
 
 def caller_of(ctx: Context) -> Caller:
@@ -145,6 +147,12 @@ def caller_of(ctx: Context) -> Caller:
     return Caller(name=name, face=face, key=f"{face}:{name}")
 
 
+def _meta_of(ctx: Context) -> Mapping[str, Any]:
+    """The caller's `_meta` as it was sent; the SDK's copy renames keys, which would then reach the server."""
+    meta = (ctx.params or {}).get("_meta")
+    return meta if isinstance(meta, Mapping) else {}
+
+
 def session_id(ctx: Context) -> str:
     headers: Mapping[str, str] = getattr(ctx.request, "headers", {})
     return headers.get("mcp-session-id", "")
@@ -153,7 +161,3 @@ def session_id(ctx: Context) -> str:
 def _http_safe_code(code: int, ctx: Context, *, modern: bool) -> int:
     # Modern HTTP turns -32601 into a 404, which would say that the method, not the tool, is unknown.
     return INVALID_PARAMS if code == METHOD_NOT_FOUND and modern and ctx.request is not None else code
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

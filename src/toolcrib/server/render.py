@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.answers import SWITCHED_OFF
 from toolcrib.model.call import ExecutionError
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
 
@@ -25,7 +26,7 @@ def servers(found: Sequence[ServerSummary], *, enabled: bool) -> dict[str, Any]:
     else:
         answer = {"servers": [_server(server) for server in found]}
     if not enabled:
-        answer["note"] = "Discovery is switched off in the configuration (discovery.enabled: false)."
+        answer["note"] = SWITCHED_OFF
     elif not found:
         answer["note"] = "No server is configured yet."
     return answer
@@ -38,9 +39,10 @@ def search(answer: SearchAnswer) -> dict[str, Any]:
     return rendered
 
 
-def tools(server: str, found: Sequence[ToolSummary]) -> dict[str, Any]:
+def tools(server: str, found: Sequence[ToolSummary], trouble: str = "") -> dict[str, Any]:
     if len(found) <= MANY_TOOLS:
-        return {"server": server, "tools": [_tool(tool) for tool in found]}
+        listed = {"server": server, "tools": [_tool(tool) for tool in found]}
+        return {**listed, "note": trouble} if trouble else listed
     return {
         "server": server,
         "tools": [{"name": tool.name, "enabled": tool.enabled} for tool in found],

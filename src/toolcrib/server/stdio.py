@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -14,10 +13,18 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server import Server
 from mcp.shared.message import SessionMessage
-from mcp_types import CLIENT_INFO_META_KEY, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    CLIENT_INFO_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
-from toolcrib.server.lane import Lane
+from toolcrib.server.events import LEVELS
+from toolcrib.server.lane import Lane, WriteLine
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.pipes import LineWriter, protocol_streams, read_lines
 from toolcrib.wire import jsonrpc
@@ -28,7 +35,7 @@ log = logging.getLogger(__name__)
 class StdioConnection:
     """One client on a pair of pipes: calls go down the fast lane, all else to the SDK's server."""
 
-    def __init__(self, server: Server[Any], meta_tools: MetaTools, write: Callable[[bytes], None]) -> None:
+    def __init__(self, server: Server[Any], meta_tools: MetaTools, write: WriteLine) -> None:
         self._server = server
         self._write = write
         self.lane = Lane(meta_tools, write, server.server_info_stamp)
@@ -36,6 +43,9 @@ class StdioConnection:
         self._from_client: MemoryObjectReceiveStream[SessionMessage | Exception]
         self._to_sdk, self._from_client = anyio.create_memory_object_stream(math.inf)
         self._opening: jsonrpc.Message | None = None
+        self._owed: set[jsonrpc.RequestId] = set()
+        self._nothing_owed = asyncio.Event()
+        self._nothing_owed.set()
 
     def feed(self, line: bytes) -> None:
         """Take one line from the client; a broken one is answered and the connection lives on."""
@@ -50,8 +60,9 @@ class StdioConnection:
             return
         self._hand_to_sdk(message, line)
 
-    def end(self) -> None:
-        """The client has closed its side."""
+    async def finish(self, grace_seconds: float) -> None:
+        """The client is heard no more: let what it asked for end within the grace, then stop."""
+        await asyncio.gather(self.lane.finish(grace_seconds), self._sdk_finished(grace_seconds))
         self._to_sdk.close()
 
     async def run(self) -> None:
@@ -63,9 +74,14 @@ class StdioConnection:
         try:
             await self._server.run(self._from_client, answers_in, self._server.create_initialization_options())
         finally:
+            self._nothing_owed.set()
             answers_in.close()
             with suppress(asyncio.CancelledError):
                 await writing
+
+    async def _sdk_finished(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._nothing_owed.wait(), seconds)
 
     def _hand_to_sdk(self, message: jsonrpc.Message, line: bytes) -> None:
         try:
@@ -75,19 +91,47 @@ class StdioConnection:
             id = message.id if isinstance(message.id, int | str) else None
             self._write(jsonrpc.error_response(id, jsonrpc.INVALID_REQUEST, "not a JSON-RPC message"))
             return
-        if self._opening is None and isinstance(parsed, JSONRPCRequest):
-            self._opening = message
-        if message.method == "logging/setLevel":
-            self.lane.log_level = str(_param(message, "level"))
+        if isinstance(parsed, JSONRPCRequest):
+            self._note_opening(message)
+            self._owe(parsed)
+        elif message.method == "notifications/cancelled":
+            self._owe_no_more(_param(message, "requestId"))
+        if message.method == "logging/setLevel" and (level := _param(message, "level")) in LEVELS:
+            self.lane.log_level = level
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._to_sdk.send_nowait(SessionMessage(parsed))
+
+    def _note_opening(self, request: jsonrpc.Message) -> None:
+        """The request that settles the era; others, such as an early ping, are welcome before it."""
+        if self._opening is None and (request.method == "initialize" or PROTOCOL_VERSION_META_KEY in _meta(request)):
+            self._opening = request
+
+    def _owe(self, request: JSONRPCRequest) -> None:
+        if request.method != "subscriptions/listen":  # stays open for as long as the client listens
+            self._owed.add(request.id)
+            self._nothing_owed.clear()
+
+    def _owe_no_more(self, request_id: Any) -> None:
+        if isinstance(request_id, int | str):
+            self._owed.discard(request_id)
+        if not self._owed:
+            self._nothing_owed.set()
 
     async def _write_answers(self, answers: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async for answer in answers:
             message = answer.message
             self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
-            if isinstance(message, JSONRPCResponse) and self._opening is not None and message.id == self._opening.id:
-                self._open_lane(self._opening)
+            if isinstance(message, JSONRPCResponse | JSONRPCError):
+                self._owe_no_more(message.id)
+                self._note_answer(message)
+
+    def _note_answer(self, answer: JSONRPCResponse | JSONRPCError) -> None:
+        if self._opening is None or answer.id != self._opening.id:
+            return
+        if isinstance(answer, JSONRPCResponse):
+            self._open_lane(self._opening)
+        else:
+            self._opening = None  # refused, as a revision of the future is: the client may try another
 
     def _open_lane(self, opening: jsonrpc.Message) -> None:
         legacy = opening.method == "initialize"
@@ -108,8 +152,7 @@ async def serve_stdio(
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({serving, reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
         reading.cancel()
-        await connection.lane.finish(grace_seconds)
-        connection.end()
+        await connection.finish(grace_seconds)
         await asyncio.wait({serving}, timeout=grace_seconds)
         for task in (serving, stopping):
             task.cancel()

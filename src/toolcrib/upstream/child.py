@@ -16,6 +16,7 @@ from toolcrib.upstream.program import find_program, start_failure
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.watchdog import Guard
 from toolcrib.wire.lines import LineSplitter
+from toolcrib.wire.pipe_size import make_roomy, size_reads
 
 if sys.platform == "win32":
     from toolcrib.upstream.windows_job import Family
@@ -50,6 +51,7 @@ class Child(asyncio.SubprocessProtocol):
     pid: int
     _transport: asyncio.SubprocessTransport
     _stdin: asyncio.WriteTransport
+    _stdout: asyncio.BaseTransport | None
     _family: Family
     _ending: asyncio.Task[None]
 
@@ -118,9 +120,13 @@ class Child(asyncio.SubprocessProtocol):
             await self._writable.wait()
         if STDIN not in self._open_pipes:
             await self._over.wait()
-        if self._reason is not None:
-            raise ServerConnectionError(self._reason, server=self._server)
-        self._stdin.write(line + b"\n")
+        if self._reason is None:
+            self._stdin.write(line + b"\n")
+            if not self._stdin.is_closing():
+                return
+            # The pipe broke before a byte of this line: the child is gone and we are about to hear of it.
+            await self._over.wait()
+        raise ServerConnectionError(self._reason or "the server is gone", server=self._server)
 
     async def stop(self) -> None:
         """Close its input, then SIGTERM, then SIGKILL to the whole group; returns within 5 s, and may be repeated."""
@@ -130,6 +136,9 @@ class Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
+        self._stdout = self._transport.get_pipe_transport(STDOUT)
+        make_roomy(self._stdin)
+        make_roomy(self._stdout)
         self.pid = self._transport.get_pid()
         self._family = Family(self.pid)
         self._guard.watch(self.pid)
@@ -147,6 +156,7 @@ class Child(asyncio.SubprocessProtocol):
         if fd == STDERR:
             self._stderr.feed(data)
             return
+        size_reads(self._stdout, len(data))
         for line in self._lines.feed(data):
             self._hand_over(line)
         if self._lines.dropped:

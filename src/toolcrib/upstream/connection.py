@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 
@@ -26,6 +26,9 @@ from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FO
 log = logging.getLogger(__name__)
 
 OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
+
+# How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
+NOTICE_SECONDS = 0.05
 
 ERA_DOUBTS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS})
 
@@ -68,9 +71,11 @@ class Connection:
         self._hooks = hooks
         self._ready: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
+        self._closed: asyncio.Task[str] | None = None
         self._slots = asyncio.Semaphore(policy.max_concurrent)
         self._starts: deque[float] = deque(maxlen=policy.max_starts_per_minute)
         self._failures = 0
+        self._last_reason = ""
         self._in_flight = 0
         self._called = False
         self._last_used = 0.0
@@ -81,9 +86,13 @@ class Connection:
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
         seconds = self.spec.timeout_seconds or self._policy.call_seconds
-        self._called = True
+
+        def work(session: Session) -> Awaitable[ToolResult]:
+            self._called = True
+            return session.call(call, seconds)
+
         async with self._slots:
-            return await self._with_session(lambda session: session.call(call, seconds))
+            return await self._with_session(work)
 
     async def read(self) -> ServerReading:
         """The server's identity and tools, as they are now."""
@@ -107,6 +116,9 @@ class Connection:
                 answer = await work(session)
             except SessionExpired:
                 answer = await self._again(session, work)
+            except ServerConnectionError:
+                await self._notice_end()
+                raise
             except ToolExecutionError as error:
                 if self._proven or error.rpc_code not in ERA_DOUBTS or self._hooks.known_identity() is None:
                     raise
@@ -129,8 +141,13 @@ class Connection:
         except SessionExpired:
             raise ServerConnectionError("the server ends every session at once", server=self.spec.name) from None
 
+    async def _notice_end(self) -> None:
+        if self._closed is not None:
+            await asyncio.wait({self._closed}, timeout=NOTICE_SECONDS)
+
     async def _session(self) -> Session:
-        if self._ready is None:
+        if self._ready is None or (self._closed is not None and self._closed.done()):
+            self._closed = None
             self._ready = asyncio.get_running_loop().create_future()
             self._ready.add_done_callback(_mark_retrieved)
             self._owner = asyncio.create_task(self._own(self._ready, self._owner), name=f"own {self.spec.name}")
@@ -138,9 +155,8 @@ class Connection:
 
     async def _own(self, ready: asyncio.Future[Session], previous: asyncio.Task[None] | None) -> None:
         """The life of one link, from opening to closing."""
-        if previous is not None:
-            await asyncio.wait({previous})
         try:
+            await _finished(previous)
             session = await self._connect()
         except ToolcribError as error:
             self._connect_failed(ready, error)
@@ -148,6 +164,7 @@ class Connection:
         except asyncio.CancelledError:
             self._ready = None
             ready.set_exception(ServerConnectionError("stopped while it was starting", server=self.spec.name))
+            await _finished(previous)
             raise
         except Exception as error:
             log.exception("connecting to %s failed in an unforeseen way", self.spec.name)
@@ -158,9 +175,16 @@ class Connection:
         self.status = CONNECTED
         self._proven = False
         self._forget_era = False
+        closed = self._closed = asyncio.create_task(session.link.wait_closed())
         ready.set_result(session)
-        self._hooks.on_connected(session.identity)
-        await self._keep(session)
+        self._tell_owner(session.identity)
+        await self._keep(session, ready, closed)
+
+    def _tell_owner(self, identity: Identity) -> None:
+        try:
+            self._hooks.on_connected(identity)
+        except Exception:
+            log.exception("%s is connected, but what follows from it failed", self.spec.name)
 
     async def _connect(self) -> Session:
         await self._wait_for_turn()
@@ -180,10 +204,14 @@ class Connection:
                 )
         except BaseException as error:
             if link is not None:
-                await link.close()
+                await _to_the_end(link.close())
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            self._failures += 1
+            self._last_reason = str(error) or f"did not finish starting within {seconds:g} s"
             if isinstance(error, TimeoutError):
                 raise CallTimeout(
-                    f"did not finish starting within {seconds:g} s",
+                    self._last_reason,
                     server=self.spec.name,
                     hint="If its first start downloads packages, raise startupTimeout for this server.",
                 ) from None
@@ -194,7 +222,7 @@ class Connection:
         now = asyncio.get_running_loop().time()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < 60:
             raise ServerConnectionError(
-                f"started {len(self._starts)} times within a minute without staying up; last reason: {self.status.reason}",
+                f"started {len(self._starts)} times within a minute without staying up; last reason: {self._last_reason}",
                 server=self.spec.name,
                 hint="Fix the cause, then try again in a minute.",
             )
@@ -203,15 +231,15 @@ class Connection:
         self._starts.append(asyncio.get_running_loop().time())
 
     def _connect_failed(self, ready: asyncio.Future[Session], error: ToolcribError) -> None:
-        self._failures += 1
+        if isinstance(error, ServerConnectionError):
+            error.sent = False  # only the handshake was: no call has left us
         self._ready = None
         self.status = ServerStatus("error", error.message)
         log.warning("%s: %s", self.spec.name, error.message)
         ready.set_exception(error)
 
-    async def _keep(self, session: Session) -> None:
+    async def _keep(self, session: Session, ready: asyncio.Future[Session], closed: asyncio.Task[str]) -> None:
         """Hold the link until it ends, is idle too long, or we are told to stop; then close it."""
-        closed = asyncio.create_task(session.link.wait_closed())
         changes = asyncio.create_task(session.hear_changes())
         changes.add_done_callback(_mark_task_retrieved)
         try:
@@ -219,18 +247,21 @@ class Connection:
                 await asyncio.wait({closed}, timeout=left)
             self._note_end(closed)
         finally:
-            self._ready = None
+            if self._ready is ready:
+                self._ready = None
             self._called = False
             closed.cancel()
             changes.cancel()
-            await session.link.close()
+            await _to_the_end(session.link.close())
 
     def _note_end(self, closed: asyncio.Task[str]) -> None:
         if not closed.done():
             self._failures = 0
+            self._starts.clear()
             self.status = DISCONNECTED
             return
         self._failures += 1
+        self._last_reason = closed.result()
         self.status = ServerStatus("error", closed.result())
         log.warning("%s: %s", self.spec.name, closed.result())
 
@@ -243,6 +274,20 @@ class Connection:
         if self._in_flight:
             return limit
         return self._last_used + limit - asyncio.get_running_loop().time()
+
+
+async def _finished(previous: asyncio.Task[None] | None) -> None:
+    if previous is not None:
+        await asyncio.wait({previous})
+
+
+async def _to_the_end(closing: Coroutine[Any, Any, None]) -> None:
+    """Finish closing even if we are told to stop meanwhile: a server that is half closed stays behind."""
+    task = asyncio.ensure_future(closing)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _mark_retrieved(ready: asyncio.Future[Session]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RequestId, error_response, response
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RequestId, error_response, response
 
 NotificationHandler = Callable[[str, bytes, int | None], None]
 """(method, params, id of the request on whose stream it came, where the transport knows it)"""
@@ -21,7 +21,7 @@ class Link(Protocol):
     Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for.
     """
 
-    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         """The `result` of the answer; raises RpcError for an `error`, or an UpstreamError, or SessionExpired."""
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:

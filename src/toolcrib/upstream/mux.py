@@ -26,14 +26,14 @@ class Mux:
         self._server = server
         self._send = send
         self._on_notification = on_notification
-        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._waiting: dict[int, asyncio.Future[jsonrpc.Json]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def request(self, id: int, method: str, params: bytes) -> bytes:
+    async def request(self, id: int, method: str, params: bytes) -> jsonrpc.Json:
         if self._closed.done():
             raise ServerConnectionError(self._closed.result(), server=self._server)
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[jsonrpc.Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = answer
         try:
             await self._send(jsonrpc.request(id, method, params))
@@ -80,7 +80,7 @@ class Mux:
         if answer is None or answer.done():
             return
         if message.result is not UNSET:
-            answer.set_result(bytes(message.result))
+            answer.set_result(message.result)
         elif message.error is not UNSET:
             answer.set_exception(jsonrpc.rpc_error(bytes(message.error)))
         else:
@@ -98,7 +98,7 @@ class Mux:
             log.debug("%s did not take a message: %s", self._server, trouble)
 
 
-def _settled(answer: asyncio.Future[bytes]) -> None:
+def _settled(answer: asyncio.Future[jsonrpc.Json]) -> None:
     """Nobody waits for this answer any more: let a failure set meanwhile pass without a complaint from asyncio."""
     if not answer.done():
         answer.cancel()

@@ -13,7 +13,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.link import Link
-from toolcrib.wire.jsonrpc import RpcError
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
 
@@ -30,7 +30,12 @@ class Negotiation:
         if known is not None and known.era == "modern":
             return known
         if known is not None:
-            return await self._handshake_or_discover()
+            try:
+                return await self._handshake_or_discover()
+            except RpcError as refusal:
+                if refusal.code != METHOD_NOT_FOUND:
+                    raise
+                # It has outgrown the handshake since: find out anew.
         try:
             async with asyncio.timeout(probe_seconds):
                 return await self._discover(NEWEST_MODERN) or await self._handshake()

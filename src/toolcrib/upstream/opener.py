@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from toolcrib.config.secret_refs import bearer_for, child_environment, resolve_launch
+from toolcrib.config.secret_refs import FromKeyring, bearer_for, child_environment, no_keyring, resolve_launch
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.link import Link, NotificationHandler
@@ -32,8 +32,17 @@ class TransportLimits:
 class LinkOpener:
     """Opens links for a pool; holds what they share: the HTTP client, the watchdog, and what servers wrote to stderr."""
 
-    def __init__(self, *, env: Mapping[str, str], logs_dir: Path, limits: TransportLimits, user_agent: str) -> None:
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str],
+        logs_dir: Path,
+        limits: TransportLimits,
+        user_agent: str,
+        from_keyring: FromKeyring = no_keyring,
+    ) -> None:
         self._env = env
+        self._from_keyring = from_keyring
         self._logs_dir = logs_dir
         self._limits = limits
         self._user_agent = user_agent
@@ -43,7 +52,10 @@ class LinkOpener:
         self.stderr: dict[str, StderrRing] = {}
 
     async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
-        launch = resolve_launch(spec.launch, self._env, server=spec.name)
+        # In a thread: a keyring that is locked asks its owner first.
+        launch = await asyncio.to_thread(
+            resolve_launch, spec.launch, self._env, server=spec.name, from_keyring=self._from_keyring
+        )
         if isinstance(launch, StdioLaunch):
             return await self._start(spec, launch, on_notification)
         return await self._connect(spec, launch, on_notification)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from toolcrib.errors import ServerConnectionError
+from toolcrib.errors import ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec
@@ -45,7 +45,10 @@ class Pool:
         await _close_all(gone)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        return await self._get(call.server).call(call)
+        result = await self._get(call.server).call(call)
+        if not result.is_object:
+            raise ToolExecutionError("the server's answer is no tool result", server=call.server)
+        return result
 
     async def read(self, server: str) -> ServerReading:
         return await self._get(server).read()

@@ -7,7 +7,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 
-from toolcrib.errors import CallTimeout, ToolExecutionError
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.upstream.eras import Dress
@@ -15,10 +15,11 @@ from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
 from toolcrib.upstream.negotiate import Negotiation
 from toolcrib.upstream.tool_list import ListLimits, list_all_tools
-from toolcrib.wire.jsonrpc import RpcError
+from toolcrib.wire.jsonrpc import Json, RpcError
 
 log = logging.getLogger(__name__)
 
+SET_LEVEL_SECONDS = 1.0
 OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running it again."
 
 
@@ -58,7 +59,7 @@ class Session:
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
         """The server's identity and its whole tool list."""
 
-        async def fetch_page(params: Mapping[str, object]) -> bytes:
+        async def fetch_page(params: Mapping[str, object]) -> Json:
             async with asyncio.timeout(timeout_seconds):
                 return await self._request("tools/list", params)
 
@@ -104,7 +105,7 @@ class Session:
         except RpcError as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
 
-    async def _request(self, method: str, params: Mapping[str, object]) -> bytes:
+    async def _request(self, method: str, params: Mapping[str, object]) -> Json:
         return await self.link.request(self._next_id(), method, self._dress.params(params), self._dress.headers(method))
 
     async def _ask_for_logs(self, call: ToolCall) -> None:
@@ -115,6 +116,10 @@ class Session:
         self._log_level = wanted
         if "logging" in self.identity.capabilities:
             try:
-                await self._request("logging/setLevel", {"level": wanted})
-            except RpcError as error:
+                async with asyncio.timeout(SET_LEVEL_SECONDS):
+                    await self._request("logging/setLevel", {"level": wanted})
+            except (RpcError, TimeoutError) as error:
                 log.debug("%s: log level not set: %s", self._server, error)
+            except ServerConnectionError as lost:
+                lost.sent = False  # the call itself has not left us
+                raise

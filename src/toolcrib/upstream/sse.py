@@ -14,7 +14,7 @@ from toolcrib.upstream.event_stream import Event
 from toolcrib.upstream.http_client import HttpAddress, Reply, same_origin
 from toolcrib.upstream.link import NotificationHandler, SessionExpired
 from toolcrib.upstream.mux import Mux
-from toolcrib.wire.jsonrpc import RpcError
+from toolcrib.wire.jsonrpc import Json, RpcError
 
 _STREAM_HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
 _MESSAGE_HEADERS = {"content-type": "application/json"}
@@ -64,7 +64,7 @@ class LegacySseLink:
             raise ServerConnectionError(message, server=server, hint=_WRONG_TRANSPORT) from None
         return link
 
-    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         self._extra = headers
         return await self._mux.request(id, method, params)
 

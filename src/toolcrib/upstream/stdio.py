@@ -10,6 +10,7 @@ from toolcrib.upstream.link import NotificationHandler
 from toolcrib.upstream.mux import Mux
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.watchdog import Guard
+from toolcrib.wire.jsonrpc import Json
 
 
 class StdioLink:
@@ -49,7 +50,7 @@ class StdioLink:
         )
         return link
 
-    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:  # noqa: ARG002
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:  # noqa: ARG002
         return await self._mux.request(id, method, params)
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:  # noqa: ARG002

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from toolcrib.model.nesting import deeper_than
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RpcError
 
 MAX_PAGES = 100
 
-FetchPage = Callable[[Mapping[str, Any]], Awaitable[bytes]]
+FetchPage = Callable[[Mapping[str, Any]], Awaitable[Json]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +86,6 @@ def _refusal(entry: object, names: set[str], taken: int, limits: ListLimits) -> 
         return f"{name!r} is beyond the limit of {limits.tools} tools a server"
     if len(msgspec.json.encode(entry)) > limits.definition_bytes:
         return f"the definition of {name!r} is larger than {limits.definition_bytes} bytes"
-    if _deeper_than(entry, limits.nesting):
+    if deeper_than(entry, limits.nesting):
         return f"the definition of {name!r} is nested deeper than {limits.nesting} levels"
     return ""
-
-
-def _deeper_than(value: object, limit: int) -> bool:
-    level: list[object] = [value]
-    for _ in range(limit + 1):
-        level = [child for node in level for child in _children(node)]
-        if not level:
-            return False
-    return True
-
-
-def _children(node: object) -> list[object]:
-    if isinstance(node, dict):
-        return list(node.values())
-    return node if isinstance(node, list) else []

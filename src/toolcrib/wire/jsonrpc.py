@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -15,6 +16,8 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 RequestId = int | str
+Json = bytes | Raw
+"""JSON text that nobody has decoded yet."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -132,6 +135,17 @@ def notification(method: str, params: bytes = b"{}") -> bytes:
 
 def response(id: RequestId, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_json(id), result)
+
+
+def response_parts(id: RequestId, members: Mapping[str, Json]) -> list[Json]:
+    """A response as pieces to be joined once, where it is written: a large member is not copied on the way."""
+    parts: list[Json] = [b'{"jsonrpc":"2.0","id":', _json(id), b',"result":']
+    separator = b"{"
+    for name, value in members.items():
+        parts += (separator, _json(name), b":", value)
+        separator = b","
+    parts.append(b"}}" if members else b"{}}")
+    return parts
 
 
 def error_response(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:

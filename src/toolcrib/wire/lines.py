@@ -15,6 +15,9 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines completed by `chunk`, without their line ends; blank lines are left out."""
+        if b"\n" not in chunk:
+            self._keep(chunk)
+            return []
         *complete, rest = chunk.split(b"\n")
         lines = [line for piece in complete if (line := self._finish(piece))]
         self._keep(rest)
@@ -22,7 +25,9 @@ class LineSplitter:
 
     def _finish(self, piece: bytes) -> bytes:
         self._keep(piece)
-        line = b"" if self._skipping else b"".join(self._parts).rstrip(b"\r")
+        line = b"" if self._skipping else b"".join(self._parts)
+        if line.endswith(b"\r"):
+            line = line.rstrip(b"\r")
         self._parts.clear()
         self._size = 0
         self._skipping = False

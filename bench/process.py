@@ -1,0 +1,34 @@
+"""What the system says of a running process (Linux)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of all threads, precise to the nanosecond."""
+    tasks = (PROC / str(pid) / "task").glob("*/schedstat")
+    return sum(int(task.read_text("ascii").split()[0]) for task in tasks) / 1e9
+
+
+def resident_megabytes(pid: int) -> float:
+    """Memory that is in use and in RAM."""
+    for line in (PROC / str(pid) / "status").read_text("utf-8").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(f"process {pid} has no memory of its own any more")
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one has started and that still run."""
+    found = []
+    for status in PROC.glob("[0-9]*/stat"):
+        try:
+            after_name = status.read_text("utf-8", "replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(after_name[1]) == pid:
+            found.append(int(status.parent.name))
+    return found

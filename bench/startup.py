@@ -1,0 +1,119 @@
+"""How long a fresh gateway takes to its first answers, with 1, 20 and 100 servers in its catalogue.
+
+    python -m bench.startup [--rounds N] [--json FILE]
+
+Each round starts every case once, beside `python -c "import mcp"`, which any Python gateway on the SDK has to pay.
+The catalogue is full and fresh, so no server process may be running when the first search is answered.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.catalogue import TOOLS_PER_SERVER, seed
+from bench.driver import Peer, toolcrib, toolcrib_environment
+from bench.process import children, cpu_seconds
+from bench.report import Figure, Report, arguments, spread
+
+SIZES = (1, 20, 100)
+SHARED_IMPORTS = [sys.executable, "-c", "import mcp"]
+LIST, SEARCH, IMPORT = "tools/list", "search_tools", 'python -c "import mcp"'
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What passed since the process was started, in milliseconds: on the clock, and of processor time."""
+
+    wall: float
+    cpu: float
+
+
+Costs = dict[tuple[str, int], list[Cost]]
+
+
+def import_cost() -> Cost:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(SHARED_IMPORTS, check=True, timeout=60)
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(wall * 1_000, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1_000)
+
+
+def first_answers(home: Path, config: Path) -> tuple[Cost, Cost]:
+    """The cost up to the first tools/list and up to the search_tools that follows it."""
+    with Peer(toolcrib(config), "legacy", toolcrib_environment(home)) as peer:
+        peer.greet()
+        tools = peer.ask("tools/list", {})["tools"]
+        listed = _cost(peer)
+        found = peer.call("search_tools", {"query": "create an issue about a crash"})
+        searched = _cost(peer)
+        started = children(peer.pid)
+    if len(tools) != 5 or "create_issue" not in found["content"][0]["text"]:
+        raise RuntimeError(f"not the expected answers: {found}")
+    if started:
+        raise RuntimeError(f"processes were started for a search: {started}")
+    return listed, searched
+
+
+def _cost(peer: Peer) -> Cost:
+    return Cost((time.perf_counter() - peer.started) * 1_000, cpu_seconds(peer.pid) * 1_000)
+
+
+def measure(rounds: int, folder: Path) -> Costs:
+    configs = {}
+    for size in SIZES:
+        home = folder / str(size)
+        home.mkdir()
+        configs[size] = seed(home, size)
+    costs: Costs = {}
+    for number in range(rounds + 1):
+        taken = {(IMPORT, 0): import_cost()}
+        for size, config in configs.items():
+            taken[LIST, size], taken[SEARCH, size] = first_answers(config.parent, config)
+        if number:  # the first round only fills the caches of the file system
+            for case, cost in taken.items():
+                costs.setdefault(case, []).append(cost)
+    return costs
+
+
+def add_ratio(report: Report, name: str, ours: Sequence[Cost], theirs: Sequence[Cost], bar: float, aim: float) -> None:
+    """One ratio for each round, in which both ran right after each other; the middle one counts."""
+    walls = [one.wall / other.wall for one, other in zip(ours, theirs, strict=True)]
+    cpus = [one.cpu / other.cpu for one, other in zip(ours, theirs, strict=True)]
+    report.add(Figure(name, statistics.median(walls), "x", bar, aim, spread(walls)))
+    report.add(Figure(f"{name}, processor time", statistics.median(cpus), "x", note=spread(cpus)))
+
+
+def add_costs(report: Report, name: str, costs: Sequence[Cost]) -> None:
+    cpu = statistics.median(cost.cpu for cost in costs)
+    report.add(Figure(name, statistics.median(cost.wall for cost in costs), "ms", note=f"{cpu:.0f} ms processor time"))
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    parser.add_argument("--rounds", type=int, default=11, help="starts of each case (default 11)")
+    options = parser.parse_args()
+    report = Report(f"start-up: first answers with {TOOLS_PER_SERVER} tools on each of N servers")
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        costs = measure(options.rounds, Path(folder))
+    add_costs(report, IMPORT, costs[IMPORT, 0])
+    for what in (LIST, SEARCH):
+        for size in SIZES:
+            add_costs(report, f"to the first {what}, N={size}", costs[what, size])
+        add_ratio(report, f"{what}, N=100 to N=1", costs[what, 100], costs[what, 1], 1.2, 1.1)
+        add_ratio(report, f"{what}, N=100 to {IMPORT}", costs[what, 100], costs[IMPORT, 0], 2, 1.5)
+    report.finish(options.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

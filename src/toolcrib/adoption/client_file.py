@@ -1,0 +1,125 @@
+"""What a client's file lists, entry by entry, each read with the importer of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from toolcrib.adoption.clients import Client
+from toolcrib.adoption.fit import why_it_stays
+from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.findings import Findings
+from toolcrib.config.gateway_entry import OwnAddress, is_gateway
+from toolcrib.edit.changes import Change, EditRefused, Place, look_up
+from toolcrib.edit.document import edited
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.server import Origin, ServerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One entry of a client's file; with a spec it can move, without one `stays` says why not."""
+
+    key: str
+    place: Place
+    raw: Any = field(repr=False)
+    spec: ServerSpec | None = None
+    stays: str = ""
+    is_gateway: bool = False
+
+
+@dataclass(frozen=True)
+class ClientFile:
+    """The file as it is now; `content` is None where there is none."""
+
+    client: Client
+    path: Path
+    content: bytes | None = field(repr=False)
+
+    @classmethod
+    def read(cls, client: Client, path: Path) -> ClientFile:
+        content = read_bytes(path, client.source_type.max_bytes) if is_there(path) else None
+        return cls(client, path, content)
+
+    @cached_property
+    def document(self) -> Any:
+        document = parse_document(self.content or b"", self.path)
+        if not isinstance(document, Mapping):
+            raise self.unusable("", "expected a map")
+        return document
+
+    @cached_property
+    def container(self) -> Place:
+        """Where the entries are; a file may also be nothing but the map of them."""
+        found = [place for place in self.client.containers if look_up(self.document, place) is not None]
+        if found:
+            return found[0]
+        entries = list(self.document.values())
+        is_bare = entries and all(
+            isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in entries
+        )
+        return () if is_bare else self.client.containers[0]
+
+    def listed(self, own: OwnAddress) -> list[Listed]:
+        """Every entry, in order."""
+        return [self._listed(key, place, raw, own) for key, place, raw in self.entries()]
+
+    def allowed(self) -> list[Any] | None:
+        """The names of the only servers the client would start, where the file says so."""
+        found = look_up(self.document, self.client.allowed) if self.client.allowed else None
+        return found if isinstance(found, list) else None
+
+    def edited(self, changes: Sequence[Change]) -> bytes:
+        """The bytes of the file after the changes."""
+        try:
+            return edited(self.content or b"", self.client.language, changes)
+        except EditRefused as refused:
+            raise self.unusable("", f"cannot be edited: {refused}") from None
+
+    def unusable(self, where: str, message: str) -> ConfigurationError:
+        return ConfigurationError([Problem(where, message, str(self.path))])
+
+    def entries(self) -> Iterator[tuple[str, Place, Any]]:
+        """Name, place and content of every entry as it is written."""
+        section = look_up(self.document, self.container)
+        if section is None:
+            return
+        if not isinstance(section, list if self.client.is_list else dict):
+            expected = "a list" if self.client.is_list else "a map"
+            raise self.unusable(".".join(map(str, self.container)), f"expected {expected} of servers")
+        if isinstance(section, dict):
+            yield from ((key, (*self.container, key), raw) for key, raw in section.items())
+            return
+        for number, raw in enumerate(section):
+            name = raw.get("name") if isinstance(raw, dict) else None
+            yield str(name or number), (*self.container, number), raw
+
+    def _listed(self, key: str, place: Place, raw: Any, own: OwnAddress) -> Listed:
+        if not isinstance(raw, dict):
+            return Listed(key, place, raw, stays="it is not an entry")
+        findings = Findings()
+        # The importer sees a document with this entry alone, so that what it gives and says is about this one.
+        alone = _with_only(self.document, self.container, key, raw)
+        specs = self.client.source_type.read(alone, Origin(self.client.name, str(self.path)), findings)
+        if len(specs) != 1:
+            problems = [problem.message for problem in (*findings.fatal, *findings.problems)]
+            return Listed(key, place, raw, stays=problems[0] if problems else "it is not a server that can be started")
+        (spec,) = specs
+        if is_gateway(spec.launch, own):
+            return Listed(key, place, raw, is_gateway=True)
+        stays = why_it_stays(raw, spec.launch)
+        return Listed(key, place, raw, None if stays else spec, stays)
+
+
+def _with_only(document: Any, container: Place, key: str, raw: Any) -> Any:
+    if not container:
+        return {key: raw}
+    first, *rest = container
+    if rest:
+        inner = _with_only(document[first], tuple(rest), key, raw)
+    else:
+        inner = [raw] if isinstance(document[first], list) else {key: raw}
+    return {**document, first: inner}

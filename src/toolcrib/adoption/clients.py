@@ -1,0 +1,111 @@
+"""The clients we can write to: where the servers stand in each one's file, and how our own entry is spelled there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolcrib.adoption.own_launch import OwnLaunch
+from toolcrib.config.places import Machine
+from toolcrib.config.source_types import SOURCE_TYPES, SourceType
+from toolcrib.edit.changes import Place
+from toolcrib.edit.document import Format
+from toolcrib.model.server import BUILT_IN_SERVER
+
+Entry = dict[str, Any]
+Shape = Callable[[OwnLaunch], Entry]
+
+
+def _plain(launch: OwnLaunch) -> Entry:
+    entry: Entry = {"command": launch.command, "args": list(launch.args)}
+    return {**entry, "env": dict(launch.env)} if launch.env else entry
+
+
+def _typed(launch: OwnLaunch) -> Entry:
+    return {"type": "stdio", **_plain(launch)}
+
+
+def _copilot_cli(launch: OwnLaunch) -> Entry:
+    return {"type": "local", **_plain(launch), "tools": ["*"]}
+
+
+def _named(launch: OwnLaunch) -> Entry:
+    return {"name": BUILT_IN_SERVER, **_plain(launch)}
+
+
+def _goose(launch: OwnLaunch) -> Entry:
+    return {
+        "type": "stdio",
+        "name": BUILT_IN_SERVER,
+        "cmd": launch.command,
+        "args": list(launch.args),
+        "envs": dict(launch.env),
+        "enabled": True,
+        "timeout": 300,
+    }
+
+
+def _opencode(launch: OwnLaunch) -> Entry:
+    entry: Entry = {"type": "local", "command": [launch.command, *launch.args], "enabled": True}
+    return {**entry, "environment": dict(launch.env)} if launch.env else entry
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client: `name` is its type of source. `command` adds our entry by hand where its file must not be written."""
+
+    name: str
+    title: str
+    # The first that is there; where none is, the first of all is made.
+    containers: tuple[Place, ...] = (("mcpServers",), ("servers",))
+    language: Format = "json"
+    shape: Shape = _plain
+    is_list: bool = False
+    command: tuple[str, ...] = ()
+    # A list of the only servers the client starts, where a file has one.
+    allowed: Place = ()
+
+    @property
+    def source_type(self) -> SourceType:
+        return SOURCE_TYPES[self.name]
+
+    def file(self, machine: Machine) -> Path:
+        """The file of this client: the first of its places that exists, else the first."""
+        places = self.source_type.places(machine)
+        return next((place for place in places if place.exists()), places[0])
+
+    def by_hand(self, launch: OwnLaunch) -> list[str]:
+        """The command that makes the client add our entry itself."""
+        variables = [word for name, value in launch.env.items() for word in ("-e", f"{name}={value}")]
+        return [*self.command, *variables, "--", launch.command, *launch.args] if self.command else []
+
+
+_TABLE = (
+    Client("claude-desktop", "Claude Desktop"),
+    # It keeps its whole state in that file and writes it all the time: what we wrote would be lost, or its own.
+    Client("claude-code", "Claude Code", command=("claude", "mcp", "add", "--scope", "user", BUILT_IN_SERVER)),
+    Client("cursor", "Cursor"),
+    Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed),
+    Client("windsurf", "Windsurf"),
+    Client("cline", "Cline"),
+    Client("roo", "Roo Code"),
+    Client("zed", "Zed", containers=(("context_servers",),)),
+    Client("continue", "Continue", containers=(("mcpServers",),), language="yaml", shape=_named, is_list=True),
+    Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose),
+    Client("codex", "Codex", containers=(("mcp_servers",),), language="toml"),
+    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed")),
+    Client("antigravity", "Antigravity"),
+    Client("junie", "Junie"),
+    Client("jetbrains", "JetBrains AI Assistant"),
+    Client("copilot-jetbrains", "GitHub Copilot in JetBrains", (("servers",), ("mcpServers",)), shape=_typed),
+    Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli),
+    Client("lm-studio", "LM Studio"),
+    Client("opencode", "OpenCode", containers=(("mcp",),), shape=_opencode),
+    Client("kiro", "Kiro"),
+    Client("warp", "Warp", containers=(("mcpServers",), ("servers",))),
+    Client("amazon-q", "Amazon Q"),
+    Client("crush", "Crush", containers=(("mcp",),), shape=_typed),
+)
+CLIENTS: Mapping[str, Client] = {client.name: client for client in _TABLE}

@@ -1,0 +1,47 @@
+"""A server as an entry of our own file: what `config.servers` would read back as the same server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
+
+
+def entry_of(spec: ServerSpec) -> dict[str, Any]:
+    """The entry, without its name and without anything that is as it is anyway."""
+    values: dict[str, Any] = {
+        "name": spec.title,
+        "description": spec.description,
+        **_launch_keys(spec.launch),
+        "timeout": _plain_number(spec.timeout_seconds),
+        "startupTimeout": _plain_number(spec.startup_timeout_seconds),
+        "denyTools": list(spec.deny_tools),
+        "prefix": spec.prefix,
+        "tools": [_declared(tool.name, tool.description) for tool in spec.declared_tools],
+    }
+    entry = {key: value for key, value in values.items() if value or value == 0}
+    if spec.allow_tools is not None:
+        # An empty list allows nothing, which is not the same as no list.
+        entry["allowTools"] = list(spec.allow_tools)
+    return entry if spec.enabled else {**entry, "enabled": False}
+
+
+def _launch_keys(launch: Launch) -> dict[str, Any]:
+    if isinstance(launch, StdioLaunch):
+        return {
+            "command": launch.command,
+            "args": list(launch.args),
+            "env": dict(launch.env),
+            "envFile": launch.env_file,
+            "passEnv": list(launch.pass_env),
+            "cwd": launch.cwd,
+        }
+    return {"type": launch.transport, "url": launch.url, "headers": dict(launch.headers)}
+
+
+def _plain_number(seconds: float | None) -> float | int | None:
+    return int(seconds) if seconds is not None and seconds.is_integer() else seconds
+
+
+def _declared(name: str, description: str) -> Any:
+    return {"name": name, "description": description} if description else name

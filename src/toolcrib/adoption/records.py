@@ -1,0 +1,105 @@
+"""A plan as it is written down: the journal after it, and the backups the journal speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from toolcrib.adoption.journal import (
+    ClientRecord,
+    Journal,
+    MovedServer,
+    OwnRecord,
+    Seal,
+    ServerRecord,
+    digest,
+    entry_digest,
+)
+from toolcrib.adoption.plan import ClientPlan, Move, Plan
+from toolcrib.adoption.secrets import sealed
+from toolcrib.adoption.site import Site
+from toolcrib.adoption.writes import FileWrite
+from toolcrib.errors import ConfigurationError, Problem
+
+
+def recorded(site: Site, plan: Plan, changed: Iterable[ClientPlan]) -> tuple[Journal, list[FileWrite]]:
+    """The journal as it will be, and the backups to be written before it."""
+    known = site.journal()
+    if known.own and known.own.file != str(plan.own.path):
+        message = f"servers were adopted into {known.own.file}; `toolcrib release` them first"
+        raise ConfigurationError([Problem("", message, str(plan.own.path))])
+    making = _Making(site, known)
+    clients = {client.client.name: making.client(client) for client in changed}
+    journal = Journal(
+        own=making.own(plan),
+        clients={**known.clients, **clients},
+        servers=_servers(plan, known),
+        seals={**known.seals, **making.seals},
+    )
+    return journal, making.backups
+
+
+@dataclass(slots=True)
+class _Making:
+    site: Site
+    known: Journal
+    backups: list[FileWrite] = field(default_factory=list)
+    seals: dict[str, Seal] = field(default_factory=dict)
+
+    def own(self, plan: Plan) -> OwnRecord | None:
+        known, before = self.known.own, plan.own.content
+        if plan.own_after == (before or b""):
+            return known
+        if known is None:
+            backup = self._backup("own", before)
+            return OwnRecord(str(plan.own.path), backup, digest(before), digest(plan.own_after))
+        is_intact = known.is_intact and digest(before) in (known.after, known.before)
+        return msgspec.structs.replace(known, after=digest(plan.own_after), is_intact=is_intact)
+
+    def client(self, plan: ClientPlan) -> ClientRecord:
+        known, before = self.known.clients.get(plan.client.name), plan.file.content
+        backup = self._backup(plan.client.name, self._sealed(before, plan.moves))
+        moved = tuple(MovedServer(move.listed.key, move.name, backup) for move in plan.moves)
+        file, after = str(plan.file.path), digest(plan.after)
+        # A record of a write that never happened is as good as none.
+        if known is None or known.file != file or known.before == digest(before):
+            return ClientRecord(file, plan.entry_key, (backup,), digest(before), after, moved=moved)
+        return msgspec.structs.replace(
+            known,
+            entry=plan.entry_key or known.entry,
+            backups=(*known.backups, backup),
+            after=after,
+            is_intact=known.is_intact and known.after == digest(before),
+            moved=(*known.moved, *moved),
+        )
+
+    def _sealed(self, content: bytes | None, moves: Iterable[Move]) -> bytes | None:
+        secrets = {name: secret for move in moves for name, secret in move.secrets.items()}
+        if content is None or not secrets:
+            return content
+        hidden, seals = sealed(content, secrets)
+        self.seals.update(seals)
+        return hidden
+
+    def _backup(self, owner: str, content: bytes | None) -> str:
+        if content is None:
+            return ""
+        name = self.site.free_backup(owner)
+        self.backups.append(FileWrite(self.site.folder / name, None, content))
+        return name
+
+
+def _servers(plan: Plan, known: Journal) -> dict[str, ServerRecord]:
+    servers = dict(known.servers)
+    for client, move in plan.moves:
+        record = servers.get(move.name)
+        if record is None and not move.is_new:
+            # Ours before we came: nobody's to take away.
+            continue
+        clients = dict.fromkeys([*(record.clients if record else ()), client.client.name])
+        if record is None or move.is_new:
+            record = ServerRecord((), entry_digest(move.entry), tuple(move.secrets))
+        servers[move.name] = msgspec.structs.replace(record, clients=tuple(clients))
+    return servers

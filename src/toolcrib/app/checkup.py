@@ -1,0 +1,129 @@
+"""Trying one server for real: start it, read it, call a tool that only reads, and say what is wrong in stable codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
+
+from toolcrib.config.secret_refs import bearer_variables, child_environment, resolve_launch
+from toolcrib.errors import (
+    AuthenticationFailed,
+    CallTimeout,
+    NeedsConfiguration,
+    ServerConnectionError,
+    ToolcribError,
+    ToolExecutionError,
+)
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import Caller
+from toolcrib.model.server import ServerSpec, StdioLaunch
+from toolcrib.model.view import ToolDetails
+from toolcrib.upstream.program import find_program
+
+CALLER = Caller("doctor", "cli", "cli")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """How one server did; `code` is empty where all went well, `called` names the tool that was tried."""
+
+    server: str
+    tools: int | None = None
+    called: str = ""
+    seconds: float = 0.0
+    code: str = ""
+    message: str = ""
+    next_step: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        return not self.code
+
+
+async def check_server(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now: Callable[[], float]) -> Checkup:
+    """Try a server; whatever goes wrong is in the answer."""
+    began = now()
+    tools: int | None = None
+    try:
+        _check_entry(spec, env)
+        await gateway.read_server(spec.name)
+        listed = await gateway.list_tools(spec.name, include_disabled=True)
+        tools = len(listed)
+        called = await _call_harmless(gateway, spec.name, [tool.name for tool in listed if tool.enabled])
+    except _Trouble as trouble:
+        return Checkup(spec.name, tools, "", now() - began, trouble.code, trouble.message, trouble.next_step)
+    except ToolcribError as error:
+        code, next_step = _explained(error, spec)
+        return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step)
+    return Checkup(spec.name, tools, called, now() - began)
+
+
+class _Trouble(Exception):
+    """Something found wrong that no error of ours stands for."""
+
+    def __init__(self, code: str, message: str, next_step: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.next_step = next_step
+
+
+def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
+    """What can be said of an entry before anything is started: its variables are set, its program is there."""
+    launch = resolve_launch(spec.launch, env, server=spec.name)
+    if not isinstance(launch, StdioLaunch):
+        return
+    environment = child_environment(launch, env, server=spec.name)
+    try:
+        find_program(spec.name, launch.command, environment, launch.cwd)
+    except ServerConnectionError as error:
+        is_folder_missing = launch.cwd is not None and not Path(launch.cwd).is_dir()
+        code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"
+        raise _Trouble(code, error.message, error.hint) from error
+
+
+async def _call_harmless(gateway: Gateway, server: str, tools: list[str]) -> str:
+    """Call the first tool that says it only reads and requires nothing; its name, or nothing where there is none."""
+    for tool in tools:
+        details = await gateway.get_tool_details(server, tool)
+        if details is not None and _is_harmless(details):
+            outcome = await gateway.execute_tool(server, tool, {}, caller=CALLER)
+            if outcome.error is not None:
+                step = "The server runs, but its tool fails: the message above is the tool's own."
+                raise _Trouble(outcome.error.code, f"{tool}: {outcome.error.message}", outcome.error.hint or step)
+            return tool
+    return ""
+
+
+def _is_harmless(details: ToolDetails) -> bool:
+    annotations = details.definition.get("annotations")
+    says_so = isinstance(annotations, Mapping) and annotations.get("readOnlyHint") is True
+    return says_so and not any(parameter.required for parameter in details.parameters)
+
+
+def _explained(error: ToolcribError, spec: ServerSpec) -> tuple[str, str]:
+    """The stable code of a failure, and what to do about it."""
+    if isinstance(error, AuthenticationFailed):
+        variables = bearer_variables(spec)
+        token = f"Set a token in {variables[0]}, or" if variables else "Give"
+        return error.code, error.hint or f"{token} an Authorization header in the server's entry."
+    if isinstance(error, NeedsConfiguration):
+        return error.code, error.hint or "Set what is missing in the environment or in the server's entry."
+    if isinstance(error, CallTimeout):
+        return "SERVER_TIMEOUT", error.hint or "Raise startupTimeout for this server, or see why it is slow."
+    if isinstance(error, ToolExecutionError) and error.rpc_code == UNSUPPORTED_PROTOCOL_VERSION:
+        spoken = f"{HANDSHAKE_PROTOCOL_VERSIONS[0]} to {LATEST_MODERN_VERSION}"
+        return "PROTOCOL_VERSION_UNSUPPORTED", f"Update the server: Toolcrib speaks revisions {spoken} of MCP."
+    if isinstance(error, ToolExecutionError):
+        return "SERVER_PROTOCOL_ERROR", error.hint or _look_at(spec)
+    return error.code, error.hint or _look_at(spec)
+
+
+def _look_at(spec: ServerSpec) -> str:
+    if spec.launch.transport == "stdio":
+        return f"`toolcrib logs {spec.name}` shows what it wrote before it ended."
+    return "Check the URL in the server's entry, and that the server is up."

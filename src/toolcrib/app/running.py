@@ -1,0 +1,66 @@
+"""Which gateways run now, as the catalogue records them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from toolcrib.catalog.store import CatalogStore, GatewayRow, StoreUnavailable
+
+# A gateway renews its row every ten seconds; a much older one was left behind.
+LOST_SECONDS = 60.0
+# A row may be a moment older than what the system knows of the start of its process.
+CLOCK_SLACK_SECONDS = 2.0
+# Only `toolcrib serve` takes the signal for a wish to reload; it would end any other process.
+RELOADING_FACES = frozenset({"stdio", "http"})
+
+
+def running_gateways(store: CatalogStore, now: float) -> list[GatewayRow]:
+    """The gateways whose process is alive and is the one that wrote its row; oldest first."""
+    try:
+        return [row for row in store.gateways() if _is_running(row, now)]
+    except StoreUnavailable:
+        return []
+
+
+def ask_to_reload(rows: Iterable[GatewayRow], now: float) -> list[GatewayRow]:
+    """Have those gateways read their configuration again; returns the ones that were asked.
+
+    One that has only just started is left out: it has read the configuration this moment.
+    """
+    if sys.platform == "win32":
+        return []
+    asked = []
+    for row in rows:
+        if row.face in RELOADING_FACES and now - row.started_at > CLOCK_SLACK_SECONDS:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(row.pid, signal.SIGHUP)
+                asked.append(row)
+    return asked
+
+
+def _is_running(row: GatewayRow, now: float) -> bool:
+    if now - row.seen_at > LOST_SECONDS or row.pid <= 1:
+        return False
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(row.pid, 0)
+    except OSError:
+        return False
+    started_at = _started_at(row.pid)
+    return started_at is None or started_at <= row.started_at + CLOCK_SLACK_SECONDS
+
+
+def _started_at(pid: int) -> float | None:
+    """When a process began, where the system tells: a number used again belongs to another, younger process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        boot = Path("/proc/stat").read_text("utf-8").partition("btime ")[2].split()[0]
+        return int(boot) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return None

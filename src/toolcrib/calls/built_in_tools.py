@@ -1,0 +1,39 @@
+"""What the built-in server `toolcrib` offers, as definitions: known without anything that runs them."""
+
+from __future__ import annotations
+
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.tool import Tool
+
+_READ_RESULT = {
+    "name": "read_result",
+    "description": "Read more of a large result by its handle: a range of characters, one value by JSON pointer, "
+    "or the lines that match a pattern.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "handle": {"type": "string", "description": "From the truncated answer"},
+            "offset": {"type": "integer", "minimum": 0, "description": "First character (default 0)"},
+            "length": {"type": "integer", "minimum": 1, "description": "Most characters (default 16000)"},
+            "pointer": {"type": "string", "description": "JSON pointer, such as /items/0/name"},
+            "grep": {"type": "string", "description": "Regular expression; only matching lines are given"},
+        },
+        "required": ["handle"],
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+_GET_SCHEMA = {
+    "name": "get_schema",
+    "description": "Get the whole definition of a tool as its server gave it, with the full JSON Schemas.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"server": {"type": "string"}, "tool": {"type": "string"}},
+        "required": ["server", "tool"],
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+BUILT_IN_TOOLS = tuple(Tool.from_mcp(BUILT_IN_SERVER, definition) for definition in (_READ_RESULT, _GET_SCHEMA))

@@ -1,0 +1,53 @@
+"""`toolcrib add`: one more server in our own file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from toolcrib.adoption.own_file import check_new_server
+from toolcrib.adoption.writes import FileWrite, write_all
+from toolcrib.cli.exits import OK
+from toolcrib.cli.moving import perform, say, show_json, site_of, tilde
+from toolcrib.cli.moving_parsers import read_rest
+from toolcrib.errors import ValidationError
+
+
+def run(options: argparse.Namespace) -> int:
+    return perform(options, lambda: _add(read_rest(options)))
+
+
+def _add(options: argparse.Namespace) -> int:
+    name, entry = options.name, _entry(options)
+    check_new_server(name, entry)
+    own = site_of(options).own_file()
+    if own.place_of(name):
+        raise ValidationError(f"'{name}' is in {own.path} already", hint=f"`toolcrib remove {name}` takes it out.")
+    write_all([FileWrite(own.path, own.content, own.with_servers({name: entry}))])
+    if options.json:
+        show_json({"success": True, "name": name, "config": str(own.path)})
+    else:
+        say(f"{name} is now in {tilde(own.path)}")
+    return OK
+
+
+def _entry(options: argparse.Namespace) -> dict[str, Any]:
+    if options.words:
+        if options.header:
+            raise ValidationError("--header goes with a URL, not with a command")
+        entry: dict[str, Any] = {"command": options.words[0], "args": options.words[1:]}
+        values = _pairs(options.env, "=", "--env")
+        return {key: value for key, value in {**entry, "env": values}.items() if value}
+    if options.env:
+        raise ValidationError("--env goes with a command, not with a URL")
+    headers = _pairs(options.header, ":", "--header")
+    return {"url": options.url, "headers": headers} if headers else {"url": options.url}
+
+
+def _pairs(texts: list[str], separator: str, option: str) -> dict[str, str]:
+    pairs = [text.partition(separator) for text in texts]
+    for name, found, _ in pairs:
+        if not found or not name.strip():
+            # The text may be a secret and is not repeated.
+            raise ValidationError(f"{option}: expected NAME{separator}VALUE")
+    return {name.strip(): value.strip() if separator == ":" else value for name, _, value in pairs}

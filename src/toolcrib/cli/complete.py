@@ -1,0 +1,104 @@
+"""What could stand where the cursor is, for the completion scripts: one candidate a line, never an error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from toolcrib.app.offline import open_reading
+from toolcrib.cli.exits import OK
+from toolcrib.config.load import load_settings
+from toolcrib.config.paths import Paths
+from toolcrib.errors import ToolcribError
+from toolcrib.stock import Stock
+
+# Candidates are pasted into a command line: a name with anything a shell might act on is not offered.
+_HARMLESS = re.compile(r"[A-Za-z0-9_.@%+=:,/-]+")
+_SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "doctor"})
+_TOOL_COMMANDS = frozenset({"inspect", "execute"})
+
+
+def run(words: Sequence[str], parser: argparse.ArgumentParser) -> int:
+    """`words` is everything typed after the program's name; the last one, perhaps empty, is being completed."""
+    *before, current = words or [""]
+    found = sorted({word for word in _candidates(before, current, parser) if word.startswith(current)})
+    for word in found:
+        if _HARMLESS.fullmatch(word):
+            print(word)
+    return OK
+
+
+def _candidates(before: list[str], current: str, parser: argparse.ArgumentParser) -> Iterable[str]:
+    parser, positionals = _descend(parser, before)
+    previous = before[-1] if before else ""
+    option = parser._option_string_actions.get(previous)  # noqa: SLF001 (argparse has no other door)
+    if option is not None and option.nargs != 0:
+        return _values(option, before)
+    if current.startswith("-"):
+        return list(parser._option_string_actions)  # noqa: SLF001 (as above)
+    for action in parser._actions:  # noqa: SLF001 (as above)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 (as above)
+            return list(action.choices)
+        if not action.option_strings and action.choices:
+            return [str(choice) for choice in action.choices]
+    return _names(_command(parser), positionals, before)
+
+
+def _descend(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser of the command being typed, and its positional words so far."""
+    positionals: list[str] = []
+    skip = False
+    for word in words:
+        option = parser._option_string_actions.get(word)  # noqa: SLF001 (argparse has no other door)
+        subparsers = next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None)  # noqa: SLF001
+        if skip:
+            skip = False
+        elif option is not None:
+            skip = option.nargs != 0
+        elif word.startswith("-"):
+            continue
+        elif subparsers is not None and word in subparsers.choices:
+            parser, positionals = subparsers.choices[word], []
+        else:
+            positionals.append(word)
+    return parser, positionals
+
+
+def _command(parser: argparse.ArgumentParser) -> str:
+    return parser.prog.rpartition(" ")[2]
+
+
+def _values(option: argparse.Action, before: Sequence[str]) -> Iterable[str]:
+    if option.choices:
+        return [str(choice) for choice in option.choices]
+    return _servers(before) if option.dest == "server" else ()
+
+
+def _names(command: str, positionals: Sequence[str], before: Sequence[str]) -> Iterable[str]:
+    if command in _TOOL_COMMANDS and len(positionals) == 1:
+        return _tools(positionals[0], before)
+    if command in _SERVER_COMMANDS and (not positionals or command == "doctor"):
+        return _servers(before)
+    return ()
+
+
+def _servers(before: Sequence[str]) -> Iterable[str]:
+    stock = _stock(before)
+    return [*stock.specs] if stock is not None else ()
+
+
+def _tools(server: str, before: Sequence[str]) -> Iterable[str]:
+    stock = _stock(before)
+    return [*stock.shelf(server)] if stock is not None and stock.knows(server) else ()
+
+
+def _stock(before: Sequence[str]) -> Stock | None:
+    named = before.index("--config") + 1 if "--config" in before else len(before)
+    config = Path(before[named]) if named < len(before) else None
+    with suppress(ToolcribError, OSError):
+        return open_reading(load_settings(config), Paths.of(os.environ)).stock
+    return None

@@ -1,0 +1,120 @@
+"""`toolcrib doctor`: try every server for real and explain what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolcrib.app.checkup import Checkup, check_server
+from toolcrib.app.offline import offered
+from toolcrib.app.online import open_gateway
+from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.output import Output, problem_json
+from toolcrib.cli.progress import Progress
+from toolcrib.cli.reading import settings_of
+from toolcrib.cli.table import print_table
+from toolcrib.cli.terminal import clean
+from toolcrib.config.settings import Settings
+from toolcrib.errors import ServerNotFound
+from toolcrib.gateway import Gateway
+from toolcrib.model.server import ServerSpec
+from toolcrib.search.suggest import nearest
+
+
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    settings = settings_of(options, output)
+    specs = _chosen(settings, options.servers)
+    checkups = asyncio.run(_check_all(settings, specs, output)) if specs else []
+    # An entry that could not even be read is a server that does not work.
+    left_out = () if options.servers else settings.problems
+    if output.as_json:
+        output.json(
+            {
+                "servers": [_as_json(checkup) for checkup in checkups],
+                "problems": [problem_json(one) for one in left_out],
+            }
+        )
+    else:
+        _print(checkups, output)
+    return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
+
+
+def _chosen(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
+    specs = {spec.name: spec for spec in offered(settings)}
+    for name in names:
+        if name not in specs:
+            raise ServerNotFound(f"no server is called {name!r}", nearest=nearest(name, specs))
+    return [spec for name, spec in specs.items() if not names or name in names]
+
+
+async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Output) -> list[Checkup]:
+    # What is odd about the configuration was said already.
+    said = replace(settings, problems=(), warnings=())
+    slots = asyncio.Semaphore(settings.max_parallel_discoveries)
+    with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:
+        async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+            return await asyncio.gather(*(_check(gateway, spec, slots, progress) for spec in specs))
+
+
+async def _check(gateway: Gateway, spec: ServerSpec, slots: asyncio.Semaphore, progress: Progress) -> Checkup:
+    async with slots:
+        progress.started(spec.name)
+        checkup = await check_server(gateway, spec, os.environ, time.monotonic)
+    if checkup.is_fine:
+        progress.done(spec.name, f"{checkup.tools} tools")
+    else:
+        progress.failed(spec.name, checkup.message)
+    return checkup
+
+
+def _print(checkups: Sequence[Checkup], output: Output) -> None:
+    out = output.out
+    if not checkups:
+        out.write("No server is configured.")
+        return
+    rows = [
+        (
+            f"{'✓' if one.is_fine else '✗'} {one.server}",
+            "ok" if one.is_fine else one.code,
+            "-" if one.tools is None else str(one.tools),
+            f"{one.seconds:.1f} s",
+            (f"called {one.called}" if one.called else "listed its tools")
+            if one.is_fine
+            else one.message.partition("\n")[0],
+        )
+        for one in checkups
+    ]
+    print_table(
+        out,
+        ("SERVER", "RESULT", "TOOLS", "TIME", "DETAIL"),
+        rows,
+        ["green" if one.is_fine else "red" for one in checkups],
+    )
+    for one in checkups:
+        if not one.is_fine:
+            out.write()
+            out.write(out.paint(f"{clean(one.server)}: {one.code}", "bold"))
+            out.paragraph(one.message, "  ")
+            out.paragraph(f"Next: {one.next_step}", "  ", "cyan")
+    broken = sum(not one.is_fine for one in checkups)
+    out.write()
+    out.write(f"{len(checkups) - broken} of {len(checkups)} servers work.")
+
+
+def _as_json(checkup: Checkup) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "name": checkup.server,
+        "ok": checkup.is_fine,
+        "seconds": round(checkup.seconds, 2),
+        "toolCount": checkup.tools,
+        "called": checkup.called or None,
+    }
+    if not checkup.is_fine:
+        rendered |= {"code": checkup.code, "message": checkup.message, "nextStep": checkup.next_step}
+    return rendered

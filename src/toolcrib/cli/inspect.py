@@ -1,0 +1,109 @@
+"""`toolcrib inspect`: what one tool does and takes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from toolcrib.calls.missing import missing
+from toolcrib.cli.exits import OK
+from toolcrib.cli.names import server_and_tool
+from toolcrib.cli.output import Output
+from toolcrib.cli.reading import open_for_reading
+from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.model.view import Parameter, ToolDetails
+from toolcrib.schema.details import describe
+
+
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    server, tool = server_and_tool(options)
+    with open_for_reading(options, output, server=server) as reading:
+        stocked = reading.stock.find(server, tool)
+        if stocked is None:
+            raise missing(reading.stock, server, tool)
+    details = describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags)
+    if output.as_json:
+        output.json(_as_json(details, stocked.reason))
+    else:
+        _print(details, stocked.reason, output.out, examples=options.examples)
+    return OK
+
+
+def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) -> None:
+    out.write(f"{out.paint('Tool:', 'bold')} {clean(f'{details.server}:{details.tool}')}")
+    if not details.enabled:
+        out.paragraph(f"Status: {reason}", "", "red")
+    _section(out, "Description:")
+    out.paragraph(details.description or "none given by the server", "  ")
+    _section(out, "Parameters:")
+    for number, parameter in enumerate(details.parameters):
+        if number:
+            out.write()
+        _print_parameter(parameter, out)
+    if not details.parameters:
+        out.write("  none")
+    for title, text in (("Signature:", details.signature), ("Returns:", details.returns)):
+        if text:
+            _section(out, title)
+            out.paragraph(text, "  ")
+    if details.tags:
+        _section(out, "Tags:")
+        out.paragraph(clean(", ".join(details.tags)), "  ")
+    if examples:
+        _print_examples(details.examples, out)
+
+
+def _section(out: Terminal, title: str) -> None:
+    out.write()
+    out.write(out.paint(title, "bold"))
+
+
+def _print_parameter(parameter: Parameter, out: Terminal) -> None:
+    need = "required" if parameter.required else "optional"
+    out.write(f"  {out.paint(clean(parameter.name), 'cyan')} ({clean(parameter.type)}, {need})")
+    if parameter.description:
+        out.paragraph(parameter.description, "    ")
+
+
+def _print_examples(examples: tuple[Mapping[str, Any], ...], out: Terminal) -> None:
+    _section(out, "Examples:")
+    if not examples:
+        out.write("  none given by the server")
+    for number, example in enumerate(examples, start=1):
+        title, arguments = _example(example, number)
+        out.paragraph(f"{clean(title)}:", "  ")
+        for name, value in arguments.items():
+            out.paragraph(f"{clean(str(name))}: {clean(json.dumps(value, ensure_ascii=False))}", "    ")
+
+
+def _example(example: Mapping[str, Any], number: int) -> tuple[str, Mapping[str, Any]]:
+    """A title and arguments: servers give either the bare arguments, or both in one object."""
+    for key in ("parameters", "arguments"):
+        inner = example.get(key)
+        if isinstance(inner, Mapping) and set(example) <= {"description", "name", key}:
+            return str(example.get("description") or example.get("name") or f"Example {number}"), inner
+    return f"Example {number}", example
+
+
+def _as_json(details: ToolDetails, reason: str) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "server": details.server,
+        "tool": details.tool,
+        "description": details.description,
+        "parameters": [
+            {"name": p.name, "type": p.type, "description": p.description, "required": p.required}
+            for p in details.parameters
+        ],
+        "examples": list(details.examples),
+        "enabled": details.enabled,
+        "tags": list(details.tags),
+        "definition": dict(details.definition),
+    }
+    optional = {"signature": details.signature, "returns": details.returns}
+    rendered.update({key: value for key, value in optional.items() if value})
+    if not details.enabled:
+        rendered["reason"] = reason
+    return rendered

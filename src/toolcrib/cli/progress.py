@@ -1,0 +1,95 @@
+"""What is going on with many servers at once: a live picture on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Literal, Self
+
+from toolcrib.cli.terminal import Terminal, clean, shorten, width_of
+
+BAR_COLUMNS = 24
+
+State = Literal["waiting", "running", "done", "failed"]
+
+_SIGNS = {"waiting": "·", "running": "…", "done": "✓", "failed": "✗"}
+_STYLES = {"waiting": "dim", "running": "cyan", "done": "green", "failed": "red"}
+# Those under way are the ones people wait for; what is finished or has not begun fills the rest of the screen.
+_ORDER: tuple[State, ...] = ("running", "failed", "done", "waiting")
+
+
+class Progress:
+    """Holds the state of each item and draws it; the picture is gone when the block ends."""
+
+    def __init__(self, terminal: Terminal, title: str, items: Iterable[str], *, is_quiet: bool = False) -> None:
+        self._terminal = terminal
+        self._title = title
+        self._is_quiet = is_quiet
+        self._states: dict[str, State] = dict.fromkeys(items, "waiting")
+        self._words: dict[str, str] = {}
+        self._drawn = 0
+
+    def __enter__(self) -> Self:
+        if not self._is_live and not self._is_quiet:
+            self._terminal.write(f"{self._title} ({len(self._states)})…")
+        self._draw()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._erase()
+        self._terminal.stream.flush()
+
+    def started(self, item: str) -> None:
+        self._change(item, "running", "")
+
+    def done(self, item: str, words: str = "") -> None:
+        self._change(item, "done", words)
+
+    def failed(self, item: str, words: str) -> None:
+        self._change(item, "failed", words)
+
+    @property
+    def _is_live(self) -> bool:
+        return self._terminal.is_live and not self._is_quiet
+
+    def _change(self, item: str, state: State, words: str) -> None:
+        self._states[item] = state
+        self._words[item] = clean(words.partition("\n")[0])
+        if self._is_live:
+            self._draw()
+        elif state != "running" and not self._is_quiet:
+            self._terminal.write(f"  {self._line(item)}")
+
+    def _draw(self) -> None:
+        if not self._is_live:
+            return
+        size = shutil.get_terminal_size()
+        shown = sorted(self._states, key=lambda item: _ORDER.index(self._states[item]))[: max(0, size.lines - 3)]
+        lines = [self._bar(), *(f"  {self._line(item, size.columns - 3)}" for item in shown)]
+        self._erase()
+        self._terminal.stream.write("".join(f"{line}\n" for line in lines))
+        self._terminal.stream.flush()
+        self._drawn = len(lines)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._terminal.stream.write(f"\x1b[{self._drawn}F\x1b[J")
+        self._drawn = 0
+
+    def _bar(self) -> str:
+        total = max(1, len(self._states))
+        finished = sum(state in {"done", "failed"} for state in self._states.values())
+        filled = BAR_COLUMNS * finished // total
+        bar = self._terminal.paint("█" * filled, "green") + "░" * (BAR_COLUMNS - filled)
+        return f"{self._title} {bar} {finished}/{len(self._states)}"
+
+    def _line(self, item: str, columns: int | None = None) -> str:
+        state, name = self._states[item], clean(item)
+        words = self._words.get(item, "")
+        text = f"{name}: {words}" if words else name
+        if columns is not None:
+            text = shorten(text, columns - width_of(_SIGNS[state]) - 1)
+        return f"{self._terminal.paint(_SIGNS[state], _STYLES[state])} {text}"

@@ -1,0 +1,72 @@
+"""One command from its options to its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from toolcrib.cli import exits
+from toolcrib.cli.output import Output
+from toolcrib.cli.terminal import clean_lines
+from toolcrib.errors import ToolcribError
+from toolcrib.telemetry.logs import log_to_stderr
+
+_EXITS = {
+    "CONFIGURATION_ERROR": exits.CONFIGURATION,
+    "SERVER_NOT_FOUND": exits.NOT_FOUND,
+    "TOOL_NOT_FOUND": exits.NOT_FOUND,
+    "TOOL_DISABLED": exits.DISABLED,
+    "TOOL_VALIDATION_ERROR": exits.USAGE,
+    "VALIDATION_ERROR": exits.USAGE,
+}
+# What these warn of is in the command's own answer or progress.
+_TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Load the command and run it; whatever it raises that a person can act on becomes words and an exit code."""
+    _log(options)
+    command: Callable[[argparse.Namespace], int] = import_module(f"toolcrib.cli.{options.module}").run
+    try:
+        return _flushed(int(command(options)))
+    except ToolcribError as error:
+        Output.of(options).error(error)
+        return exit_of(error.code)
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter would complain once more at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.PIPE_CLOSED
+
+
+def exit_of(code: str) -> int:
+    """The exit code for an error; what no other number stands for is a failure of the work itself."""
+    return _EXITS.get(code, exits.FAILED)
+
+
+def _flushed(code: int) -> int:
+    sys.stdout.flush()
+    return code
+
+
+def _log(options: argparse.Namespace) -> None:
+    if options.module == "serve":
+        return  # It runs for days and has nobody to answer to: its log is all it says, and it sets that up itself.
+    log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ)
+    if not options.verbose:
+        for name in _TOLD_ANYWAY:
+            logging.getLogger(name).setLevel(logging.ERROR)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_CleanFormatter("%(levelname)s %(name)s: %(message)s"))
+
+
+class _CleanFormatter(logging.Formatter):
+    """Log lines quote what servers say; they are cleaned like everything else that is printed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return clean_lines(super().format(record))

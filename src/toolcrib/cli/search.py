@@ -1,0 +1,106 @@
+"""`toolcrib search`: tools by what they do."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from toolcrib.cli.exits import NOT_FOUND, OK
+from toolcrib.cli.output import Output, did_you_mean
+from toolcrib.cli.reading import Reading, open_for_reading
+from toolcrib.cli.terminal import clean
+from toolcrib.model.view import SearchHit
+from toolcrib.search.explain import Explanation
+from toolcrib.search.suggest import nearest, respelled
+from toolcrib.views import check_query, hit_view
+
+MOST_HITS = 100
+
+Found = tuple[SearchHit, Explanation | None]
+
+
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    query = " ".join(options.query)
+    with open_for_reading(options, output, server=options.server) as reading:
+        check_query(query, options.limit, longest=reading.settings.max_query_characters)
+        if options.server is not None:
+            reading.need_server(options.server)
+        found = _found(reading, query, options)
+        if not found:
+            _say_nothing_fits(reading, query, output)
+            return NOT_FOUND
+    if output.as_json:
+        output.json({"results": [_as_json(hit, why) for hit, why in found]})
+    else:
+        _print(query, found, output)
+    return OK
+
+
+def _found(reading: Reading, query: str, options: argparse.Namespace) -> list[Found]:
+    hits = reading.stock.search(
+        query, server=options.server, limit=min(options.limit, MOST_HITS), include_disabled=options.all
+    )
+    return [
+        (hit_view(tool, relevance), reading.stock.explain(query, tool) if options.explain else None)
+        for tool, relevance in hits
+    ]
+
+
+def _print(query: str, found: list[Found], output: Output) -> None:
+    out = output.out
+    out.write(out.paint(f'Search results for "{clean(query)}" ({len(found)} found):', "bold"))
+    for number, (hit, why) in enumerate(found, start=1):
+        indent = " " * (len(str(number)) + 2)
+        name = out.paint(clean(f"{hit.server}:{hit.tool}"), "bold")
+        out.write()
+        out.write(f"{number}. {name} ({round(hit.relevance * 100)}% match){'' if hit.enabled else ' (disabled)'}")
+        if hit.summary:
+            out.paragraph(clean(hit.summary), indent)
+        if hit.tags:
+            out.paragraph(f"Tags: {clean(', '.join(hit.tags))}", indent, "dim")
+        for line in _reasons(why) if why is not None else ():
+            out.paragraph(clean(line), indent, "cyan")
+
+
+def _reasons(why: Explanation) -> list[str]:
+    lines = ["Matched: the tool's name in full"] if why.is_named else []
+    matched = [_matched(match.word, match.fields, is_kin=match.is_kin) for match in why.words if match.fields]
+    missed = [match.word for match in why.words if not match.fields]
+    if matched:
+        lines.append(f"Matched: {'; '.join(matched)}")
+    if missed:
+        lines.append(f"Not matched: {', '.join(missed)}")
+    return lines
+
+
+def _matched(word: str, fields: tuple[str, ...], *, is_kin: bool) -> str:
+    return f"{word} ({'another word for it in ' if is_kin else ''}{', '.join(fields)})"
+
+
+def _say_nothing_fits(reading: Reading, query: str, output: Output) -> None:
+    tools = [stocked.tool for name in reading.stock.specs for stocked in reading.stock.shelf(name).values()]
+    alike = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
+    better = respelled(query, [tool.id for tool in tools])
+    suggestions = [*([better] if better else []), *alike]
+    if output.as_json:
+        output.json({"results": [], "didYouMean": suggestions})
+        return
+    output.out.write(f'No tools found for "{clean(query)}".')
+    if suggestions:
+        output.out.paragraph(clean(did_you_mean(suggestions)))
+
+
+def _as_json(hit: SearchHit, why: Explanation | None) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "server": hit.server,
+        "tool": hit.tool,
+        "summary": hit.summary,
+        "relevance": hit.relevance,
+        "tags": list(hit.tags),
+        "enabled": hit.enabled,
+    }
+    if why is not None:
+        words = [{"word": match.word, "fields": list(match.fields), "kin": match.is_kin} for match in why.words]
+        rendered["explanation"] = {"named": why.is_named, "words": words}
+    return rendered

@@ -1,0 +1,154 @@
+"""What may be shown and how: the one place that cleans foreign text, measures it, wraps it and colours it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import IO, Any
+
+REPLACEMENT = "\ufffd"
+NARROWEST = 40
+
+_COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
+_LINE_END = re.compile(r"\r\n")
+# Joiners and variation selectors belong to emoji and some scripts; anywhere else they only hide something.
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\ufe00-\ufe0f"
+_FOREIGN = f"[^\\x00-\\x7f{_JOINERS}{_SELECTORS}]"
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, the escape among them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of the text
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"
+    "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"  # tags and selectors that can carry a whole message unseen
+    "\ud800-\udfff"  # halves of characters, which no encoding can write
+)
+_UNSAFE = re.compile(f"[{_HIDDEN}]|(?<!{_FOREIGN})[{_JOINERS}{_SELECTORS}]|[{_JOINERS}](?!{_FOREIGN})")
+_UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def clean(text: str) -> str:
+    """One line of foreign text that can do nothing but be read; what was hidden in it shows as a mark."""
+    return _UNSAFE.sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text).replace("\n", " ").replace("\t", " "))
+
+
+def clean_lines(text: str) -> str:
+    """The same for a text of several lines."""
+    plain = _COLOUR_SEQUENCE.sub("", _LINE_END.sub("\n", text)).expandtabs(4)
+    return _UNSAFE.sub(REPLACEMENT, plain)
+
+
+def clean_json(text: str) -> str:
+    """JSON text that means the same, with everything a terminal might obey written as an escape."""
+    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
+
+
+def width_of(text: str) -> int:
+    """The columns a cleaned line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def shorten(text: str, columns: int) -> str:
+    """A cleaned line, cut with an ellipsis where it is wider than `columns`."""
+    if width_of(text) <= columns:
+        return text
+    kept, left = "", columns - 1
+    for character in text:
+        left -= _columns(character)
+        if left < 0:
+            break
+        kept += character
+    return kept.rstrip() + "…" if columns > 0 else ""
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """A cleaned line as lines of at most `columns`, each as far in as it began; a wider word stands alone, whole."""
+    if width_of(text) <= columns:
+        return [text]
+    words = text.lstrip(" ").split(" ")
+    indent = " " * min(len(text) - len(text.lstrip(" ")), columns // 2)
+    lines, line = [], indent + words[0]
+    for word in words[1:]:
+        if width_of(line) + 1 + width_of(word) > columns:
+            lines.append(line)
+            line = indent + word
+        else:
+            line = f"{line} {word}"
+    return [*lines, line]
+
+
+class Terminal:
+    """A stream as we write to it: whether colours and live displays suit it, and how wide it is."""
+
+    def __init__(self, stream: IO[str], *, colour: bool, is_live: bool) -> None:
+        self.stream = stream
+        self.colour = colour
+        self.is_live = is_live
+
+    @classmethod
+    def of(cls, stream: IO[str], choice: str, env: Mapping[str, str] = os.environ) -> Terminal:
+        """`choice` is always, never or auto; auto colours a terminal, unless NO_COLOR asks for none."""
+        _replace_unwritable(stream)
+        is_terminal = stream.isatty() and env.get("TERM") != "dumb"
+        wanted = is_terminal and not env.get("NO_COLOR") and _shows_colours(env)
+        return cls(stream, colour=choice == "always" or (choice == "auto" and wanted), is_live=is_terminal)
+
+    @property
+    def width(self) -> int | None:
+        """Columns to keep within; None where the text goes to a file or a pipe."""
+        return max(NARROWEST, shutil.get_terminal_size().columns) if self.is_live else None
+
+    def paint(self, text: str, *styles: str) -> str:
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def write(self, text: str = "") -> None:
+        self.stream.write(f"{text}\n")
+
+    def paragraph(self, text: str, indent: str = "", *styles: str) -> None:
+        """Foreign text, cleaned, indented, and wrapped where the width is known; its own line ends are kept."""
+        for line in clean_lines(text).split("\n"):
+            columns = self.width
+            pieces = [line] if columns is None else wrap(line, columns - len(indent))
+            for piece in pieces:
+                self.write(f"{indent}{self.paint(piece, *styles) if styles else piece}".rstrip())
+
+
+def home_as_tilde(path: str, env: Mapping[str, str] = os.environ) -> str:
+    """A path as people write it, below `~` where it is in their home."""
+    home = (env.get("HOME") or env.get("USERPROFILE") or "").rstrip("/\\")
+    if home and (path == home or path.startswith((f"{home}/", f"{home}\\"))):
+        return "~" + path[len(home) :]
+    return path
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _shows_colours(env: Mapping[str, str]) -> bool:
+    # The old Windows console prints escape codes as they are.
+    return sys.platform != "win32" or any(env.get(name) for name in ("WT_SESSION", "ANSICON", "TERM"))
+
+
+def _replace_unwritable(stream: Any) -> None:
+    # An encoding without our signs must not end a command in the middle of its answer.
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")

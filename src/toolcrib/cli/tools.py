@@ -1,0 +1,56 @@
+"""`toolcrib tools`: what one server offers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from toolcrib.cli.exits import OK
+from toolcrib.cli.output import Output
+from toolcrib.cli.reading import open_for_reading
+from toolcrib.cli.terminal import clean
+from toolcrib.stock import StockedTool
+
+
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    with open_for_reading(options, output, server=options.server) as reading:
+        reading.need_server(options.server)
+        stocked = list(reading.stock.shelf(options.server).values())
+        if not reading.stock.was_read(options.server):
+            record = reading.stock.record(options.server)
+            reason = f": {record.error}" if record is not None and record.error else ""
+            output.note(f"{options.server} was not read yet{reason}")
+    shown = [tool for tool in stocked if tool.enabled or options.all]
+    if output.as_json:
+        output.json({"server": options.server, "tools": [_as_json(tool) for tool in shown]})
+    else:
+        _print(options, output, stocked, shown)
+    return OK
+
+
+def _print(options: argparse.Namespace, output: Output, stocked: list[StockedTool], shown: list[StockedTool]) -> None:
+    out = output.out
+    enabled = sum(tool.enabled for tool in stocked)
+    counts = f"{enabled} enabled, {len(stocked) - enabled} disabled"
+    out.write(out.paint(f"Tools from {clean(options.server)} ({counts}):", "bold"))
+    for tool in shown:
+        sign = out.paint("✓", "green") if tool.enabled else out.paint("✗", "red")
+        out.write()
+        out.write(f"{sign} {out.paint(clean(tool.tool.name), 'bold')}{'' if tool.enabled else ' (disabled)'}")
+        if tool.tool.summary:
+            out.paragraph(clean(tool.tool.summary), "  ")
+        if options.tags and tool.tags:
+            out.paragraph(f"Tags: {clean(', '.join(tool.tags))}", "  ", "dim")
+
+
+def _as_json(stocked: StockedTool) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "name": stocked.tool.name,
+        "summary": stocked.tool.summary,
+        "enabled": stocked.enabled,
+        "tags": list(stocked.tags),
+    }
+    if not stocked.enabled:
+        rendered["reason"] = stocked.reason
+    return rendered

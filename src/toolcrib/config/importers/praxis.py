@@ -1,0 +1,60 @@
+"""Praxis: addresses under `agent`, servers under `mcp.servers`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolcrib.config.findings import Findings
+from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of
+from toolcrib.model.server import Origin, ServerSpec
+
+_MANNER = Manner(keys={"workdir": "cwd"})
+_ENDPOINTS = "external_mcp_endpoints"
+_OLDER_ENDPOINTS = "external_mcp_servers"
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
+    """The endpoints of the agent and the servers of its MCP section."""
+    if not is_map(document, origin, findings):
+        return []
+    agent, mcp = map_of(document.get("agent")), map_of(document.get("mcp"))
+    key = _ENDPOINTS if agent.get(_ENDPOINTS) else _OLDER_ENDPOINTS
+    endpoints = agent.get(key)
+    if isinstance(endpoints, list):
+        endpoints = [_named({"url": item} if isinstance(item, str) else item) for item in endpoints]
+    servers = each_entry(mcp.get("servers"), _with_seconds)
+    if mcp.get("enabled") is False:
+        servers = each_entry(servers, lambda entry: {**entry, "enabled": False})
+    return [
+        *EntryImport(_MANNER, f"agent.{key}", origin, findings).specs(each_entry(endpoints, _with_seconds)),
+        *EntryImport(_MANNER, "mcp.servers", origin, findings).specs(servers),
+    ]
+
+
+def _named(item: Any) -> Any:
+    """An endpoint without a name is named after its host and port."""
+    if not isinstance(item, Mapping) or item.get("name") or not isinstance(item.get("url"), str):
+        return item
+    return {**item, "name": _host_and_port(item["url"])}
+
+
+def _host_and_port(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        return "-".join(str(part) for part in (parts.hostname, parts.port) if part) or url
+    except ValueError:
+        return url
+
+
+def _with_seconds(entry: Entry) -> Entry:
+    timeout = entry.get("timeout")
+    match = _DURATION.fullmatch(timeout) if isinstance(timeout, str) else None
+    changed = {**entry, "timeout": float(match[1]) * _UNIT_SECONDS[match[2]]} if match else {**entry}
+    if entry.get("transport") == "stream":
+        changed["transport"] = "http"
+    return changed

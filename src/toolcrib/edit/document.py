@@ -1,0 +1,75 @@
+"""Edit the bytes of a configuration file; the result is read back before anyone gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcrib.edit.changes import Change, EditRefused, changed_data
+from toolcrib.edit.json_splice import edit_json, parse_json
+from toolcrib.edit.toml_splice import edit_toml
+from toolcrib.edit.toml_statements import parse_toml
+from toolcrib.edit.yaml_splice import edit_yaml
+from toolcrib.edit.yaml_tree import parse_yaml
+
+Format = Literal["json", "toml", "yaml"]
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    parse: Callable[[str], Any]
+    edit: Callable[[str, Change], str]
+    has_empty_maps: bool = True
+
+
+_LANGUAGES = {
+    "json": _Language(parse_json, edit_json),
+    "toml": _Language(parse_toml, edit_toml, has_empty_maps=False),
+    "yaml": _Language(parse_yaml, edit_yaml),
+}
+
+
+def edited(content: bytes, language: Format, changes: Sequence[Change]) -> bytes:
+    """The bytes after the changes: comments, order, indentation, line endings and byte order mark are kept.
+
+    EditRefused when the text cannot be edited so that it means exactly what was asked.
+    """
+    mark = _BYTE_ORDER_MARK if content.startswith(_BYTE_ORDER_MARK) else b""
+    before = _decoded(content.removeprefix(mark))
+    rules = _LANGUAGES[language]
+    wanted = changed_data(rules.parse(before), changes)
+    after = before
+    for change in changes:
+        after = rules.edit(after, change)
+    if not _is_same(rules.parse(after) or {}, wanted, rules):
+        raise EditRefused("the file is written in a way that cannot be edited safely")
+    return mark + after.encode()
+
+
+def parsed(content: bytes, language: Format) -> Any:
+    """The plain data of the file; an empty one is an empty map."""
+    text = _decoded(content.removeprefix(_BYTE_ORDER_MARK))
+    data = _LANGUAGES[language].parse(text)
+    return {} if data is None else data
+
+
+def _is_same(found: Any, wanted: Any, rules: _Language) -> bool:
+    # Where the last table of a family is gone, TOML has no line left to say that the family is empty.
+    return bool(found == wanted or (not rules.has_empty_maps and _filled(found) == _filled(wanted)))
+
+
+def _filled(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_filled(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: inner for key, value in data.items() if (inner := _filled(value)) not in ({}, [])}
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise EditRefused("the file is not UTF-8 text") from None

@@ -1,0 +1,29 @@
+"""Room in a pipe: a large message passes in one go, a small one costs no large buffer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+
+if sys.platform == "linux":
+    import fcntl
+
+ROOMY_BYTES = 1024 * 1024
+# Below the size at which the allocator asks the system for memory each time, which costs ten times the read itself.
+USUAL_BYTES = 64 * 1024
+
+
+def make_roomy(transport: asyncio.BaseTransport | None) -> None:
+    """Ask for a larger pipe; where that is refused, or it is no pipe, it stays as it is."""
+    pipe = transport.get_extra_info("pipe") if transport is not None else None
+    if pipe is not None and sys.platform == "linux":
+        with suppress(OSError, ValueError):  # refused, or closed already
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, ROOMY_BYTES)
+    size_reads(transport, 0)
+
+
+def size_reads(transport: asyncio.BaseTransport | None, last_bytes: int) -> None:
+    """Read in larger pieces while pieces come in full, in usual ones otherwise."""
+    if transport is not None and hasattr(transport, "max_size"):
+        transport.max_size = ROOMY_BYTES if last_bytes >= USUAL_BYTES else USUAL_BYTES

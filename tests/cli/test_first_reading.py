@@ -1,0 +1,86 @@
+"""Servers that nobody has read yet are read before a command answers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.machine import BOUND_SECONDS, Machine, eventually
+from toolcrib.upstream.watchdog_process import read_process
+
+
+def test_the_first_list_reads_the_servers_and_the_second_starts_nothing(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    first = machine.run("list")
+    assert first.code == 0
+    assert "✗ friendly (7 tools)" in first.out
+    assert "Reading servers (2)" in first.err
+    log = machine.paths.logs_dir / "friendly.log"
+    before = log.stat().st_size
+    second = machine.run("list")
+    assert second.out == first.out
+    assert second.err == ""
+    assert log.stat().st_size == before
+
+
+def test_demo_servers_are_found_by_a_first_search(machine: Machine) -> None:
+    entries = ", ".join(
+        f"{name}: {{command: {sys.executable}, args: [-m, toolcrib.demo.{name}], passEnv: [PYTHONPATH]}}"
+        for name in ("clock", "words")
+    )
+    machine.configure(f"servers: {{{entries}}}")
+    ran = machine.run("search", "what time is it", "--json")
+    assert ran.code == 0
+    assert ran.json["results"][0]["tool"] == "current_time"
+
+
+def test_a_named_server_is_the_only_one_that_is_read(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    assert len(machine.run("tools", "friendly", "--json").json["tools"]) == 7
+    assert [file.name for file in machine.paths.logs_dir.iterdir()] == ["friendly.log"]
+
+
+def test_a_server_that_hangs_is_waited_for_no_longer_than_asked(machine: Machine) -> None:
+    hanging = f"command: {sys.executable}, args: [-c, 'import time; time.sleep(600)']"
+    machine.configure(f"servers: {{stuck: {{{hanging}}}}}")
+    ran = machine.run("list", "--wait", "0.5")
+    assert ran.code == 0
+    assert "1 of 1 servers could not be read within 0.5 s" in ran.err
+    assert "Disconnected (not read yet)" in ran.out
+
+
+def test_a_server_that_cannot_start_is_shown_with_the_reason(machine: Machine) -> None:
+    machine.configure("servers: {gone: {command: no-such-program}}")
+    ran = machine.run("list")
+    assert ran.code == 0
+    assert "Status: Error: the command 'no-such-program' was not found" in ran.out
+
+
+def test_a_changed_entry_is_read_again(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.run("list")
+    text = machine.paths.config_file.read_text("utf-8").replace('"friendly"]', '"broken"]')
+    machine.configure(text)
+    assert [tool["name"] for tool in machine.run("tools", "friendly", "--json").json["tools"]] == ["look"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no interrupt can be sent to one process there")
+@pytest.mark.parametrize("command", ["list", "doctor"])
+def test_an_interrupt_while_servers_are_read_leaves_no_child(command: str, machine: Machine, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    machine.configure(f"servers: {json.dumps({'stuck': {'command': sys.executable, 'args': ['-c', code]}})}")
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with machine.start(command, **pipes) as process:
+        eventually(lambda: started.exists() and started.read_text("utf-8"))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=BOUND_SECONDS)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert read_process(int(started.read_text("utf-8"))) is None

@@ -1,0 +1,101 @@
+"""logs and doctor."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from tests.cli.machine import WORKSHOP, Machine, check_golden
+
+TROUBLED = {
+    "friendly": {"command": sys.executable, "args": ["-I", "-S", str(WORKSHOP), "friendly"]},
+    "broken": {"command": sys.executable, "args": ["-I", "-S", str(WORKSHOP), "broken"]},
+    "gone": {"command": "no-such-program"},
+    "homeless": {"command": sys.executable, "cwd": "/no/such/folder"},
+    "needy": {"command": sys.executable, "args": ["${A_VARIABLE_NOBODY_SET}"]},
+    "crashing": {"command": sys.executable, "args": ["-c", "raise SystemExit('no licence')"]},
+    "slow": {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"], "startupTimeout": 0.5},
+    "far": {"url": "http://127.0.0.1:1/mcp"},
+}
+
+
+def test_the_last_lines_of_a_server_are_shown_readable(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.run("list")
+    ran = machine.run("logs", "friendly")
+    assert ran.code == 0
+    assert ran.out == "workshop friendly ready \ufffd]0;title\ufffd\n"
+    assert machine.run("logs", "friendly", "--json").json["lines"] == [ran.out.strip()]
+
+
+def test_only_so_many_lines_are_shown(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.paths.logs_dir.mkdir()
+    (machine.paths.logs_dir / "friendly.log").write_text("".join(f"line {n}\n" for n in range(100)), "utf-8")
+    assert machine.run("logs", "friendly", "-n", "2").out == "line 98\nline 99\n"
+    assert len(machine.run("logs", "friendly").out.splitlines()) == 50
+
+
+@pytest.mark.parametrize("name", ["nobody", "../audit", "/etc/passwd", ""])
+def test_only_the_logs_of_configured_servers_are_shown(name: str, machine: Machine) -> None:
+    machine.workshop("friendly")
+    assert machine.run("logs", name).code == 2
+    assert machine.run("logs", name, "--json").json["error"]["code"] == "SERVER_NOT_FOUND"
+
+
+def test_a_silent_server_has_no_lines_and_that_is_fine(machine: Machine) -> None:
+    machine.configure("servers: {quiet: {command: x}, far: {url: 'http://127.0.0.1:1/mcp'}}")
+    assert "has written nothing yet" in machine.run("logs", "quiet").err
+    ran = machine.run("logs", "far")
+    assert ran.code == 0
+    assert "is remote" in ran.err
+
+
+def test_the_doctor_tries_every_server_and_gives_each_failure_a_code_and_a_next_step(machine: Machine) -> None:
+    machine.configure(f"servers: {json.dumps(TROUBLED)}\n")
+    ran = machine.run("doctor", "--json")
+    assert ran.code == 3
+    by_name = {server["name"]: server for server in ran.json["servers"]}
+    assert {name: server.get("code") for name, server in by_name.items()} == {
+        "friendly": None,
+        "broken": "TOOL_EXECUTION_ERROR",
+        "gone": "COMMAND_NOT_FOUND",
+        "homeless": "WORKING_FOLDER_NOT_FOUND",
+        "needy": "SERVER_NEEDS_CONFIGURATION",
+        "crashing": "SERVER_CONNECTION_ERROR",
+        "slow": "SERVER_TIMEOUT",
+        "far": "SERVER_CONNECTION_ERROR",
+    }
+    assert by_name["friendly"] | {"seconds": 0} == {
+        "name": "friendly",
+        "ok": True,
+        "seconds": 0,
+        "toolCount": 7,
+        "called": "ping",
+    }
+    assert all(server["nextStep"] and server["message"] for name, server in by_name.items() if name != "friendly")
+
+
+def test_the_doctors_words(machine: Machine) -> None:
+    chosen = {name: TROUBLED[name] for name in ("friendly", "broken", "gone", "needy")}
+    machine.configure(f"servers: {json.dumps(chosen)}\n")
+    ran = machine.run("doctor")
+    assert ran.code == 3
+    check_golden("doctor.txt", ran.out)
+
+
+def test_a_healthy_machine_is_exit_0_also_for_chosen_servers(machine: Machine) -> None:
+    machine.configure(f"servers: {json.dumps(TROUBLED)}\n")
+    ran = machine.run("doctor", "friendly")
+    assert ran.code == 0
+    assert "1 of 1 servers work." in ran.out
+    assert machine.run("doctor", "nobody").code == 2
+
+
+def test_an_entry_that_cannot_be_read_is_not_healthy(machine: Machine) -> None:
+    machine.configure("servers: {odd: {command: 7}}")
+    ran = machine.run("doctor", "--json")
+    assert ran.code == 3
+    assert ran.json["problems"][0]["path"].startswith("servers.odd")

@@ -1,0 +1,117 @@
+"""What changes when a person looks: colours, width, a live display. And what never reaches them."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from tests.cli.machine import Machine, check_golden
+from toolcrib.cli.terminal import width_of
+
+if sys.platform == "win32":
+    pytest.skip("there are no pseudo-terminals here", allow_module_level=True)
+
+from tests.cli.pty_session import run_on_terminal
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# What our own live display may send: colours, up some lines, clear to the end.
+OWN_SEQUENCES = re.compile(r"\x1b\[(?:[0-9;]*m|[0-9]+F|J)")
+
+
+def test_a_terminal_gets_colours_and_a_pipe_none(seeded: Machine) -> None:
+    shown = run_on_terminal("tools", "github", "--all", "--tags")
+    assert shown.code == 0
+    check_golden("terminal_tools.txt", shown.out)
+    plain = seeded.run_apart("tools", "github", "--all", "--tags")
+    assert COLOUR.sub("", shown.out) == plain.out
+    assert "\x1b" not in plain.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "colours"),
+    [
+        (["list"], {"NO_COLOR": "1"}, False),
+        (["list"], {"TERM": "dumb"}, False),
+        (["--color", "never", "list"], {}, False),
+        (["list", "--color", "always"], {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_colours_can_be_chosen(arguments: list[str], env: dict[str, str], colours: bool, seeded: Machine) -> None:
+    assert ("\x1b" in run_on_terminal(*arguments, env=env).out) is colours
+
+
+def test_colours_can_be_forced_into_a_pipe(seeded: Machine) -> None:
+    assert "\x1b[" in seeded.run("list", "--color", "always").out
+
+
+def test_json_on_a_terminal_is_json_alone(seeded: Machine) -> None:
+    assert run_on_terminal("list", "--json").json == seeded.run("list", "--json").json
+
+
+@pytest.mark.parametrize("columns", [44, 60])
+def test_text_keeps_within_the_terminal(columns: int, seeded: Machine) -> None:
+    shown = run_on_terminal("inspect", "github", "create_issue", columns=columns)
+    check_golden(f"terminal_inspect_{columns}.txt", shown.out)
+    assert max(width_of(line) for line in COLOUR.sub("", shown.out).split("\n")) <= columns
+
+
+def test_reading_servers_for_the_first_time_shows_each_and_a_bar_then_only_the_answer(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    shown = run_on_terminal("list")
+    assert shown.code == 0
+    assert "Reading servers ░" in shown.out
+    assert "2/2" in shown.out
+    assert re.search(r"✓\S* friendly: 7 tools", shown.out)
+    answer = COLOUR.sub("", shown.out.rpartition("\x1b[J")[2])
+    assert answer == machine.run("list").out
+
+
+def test_the_live_display_never_grows_beyond_the_screen(machine: Machine) -> None:
+    many = ", ".join(f"s{number}: {{command: no-such-program, args: ['{number}']}}" for number in range(40))
+    machine.configure(f"servers: {{{many}}}")
+    shown = run_on_terminal("list", rows=10)
+    assert "40/40" in shown.out
+    assert max(int(up) for up in re.findall(r"\x1b\[(\d+)F", shown.out)) <= 8
+
+
+def test_a_doctors_table_fits_the_terminal(machine: Machine) -> None:
+    machine.configure("servers: {gone: {command: no-such-program-of-a-rather-long-name-that-nobody-has-installed}}")
+    shown = run_on_terminal("doctor", columns=60)
+    assert shown.code == 3
+    table = [line for line in OWN_SEQUENCES.sub("", shown.out).split("\n") if line.startswith(("SERVER", "✗ gone  "))]
+    assert len(table) == 2
+    assert all(width_of(line) <= 60 for line in table)
+
+
+HOSTILE_COMMANDS = (
+    ["list"],
+    ["search", "show", "--explain"],
+    ["tools", "hostile", "--all", "--tags"],
+    ["doctor", "hostile"],
+    ["logs", "hostile"],
+    ["config", "show"],
+    ["config", "validate"],
+)
+
+
+@pytest.mark.parametrize("arguments", HOSTILE_COMMANDS, ids=" ".join)
+def test_hostile_names_and_texts_print_harmlessly(arguments: list[str], machine: Machine) -> None:
+    machine.workshop("hostile")
+    for more in ([], ["--json"]):
+        _check_harmless(OWN_SEQUENCES.sub("", run_on_terminal(*arguments, *more).out))
+
+
+def test_a_hostile_tool_can_be_inspected_and_run_without_harm(machine: Machine) -> None:
+    machine.workshop("hostile")
+    name = machine.run("tools", "hostile", "--json").json["tools"][0]["name"]
+    for command in ("inspect", "execute"):
+        shown = run_on_terminal(command, "hostile", name)
+        assert shown.code == 0
+        assert "evil" in shown.out
+        _check_harmless(OWN_SEQUENCES.sub("", shown.out))
+
+
+def _check_harmless(shown: str) -> None:
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", shown)

@@ -1,0 +1,245 @@
+"""list, search, tools and inspect over a catalogue that was filled before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.machine import BOUND_SECONDS, CONFIG, TOOLS, Machine, check_golden
+from toolcrib.catalog.store import GatewayRow
+from toolcrib.storage.sqlite import SqliteCatalog
+
+COMMANDS = {
+    "list.txt": ["list"],
+    "list_status.txt": ["list", "--status"],
+    "list_tools.txt": ["list", "--tools"],
+    "list.json": ["list", "--json"],
+    "search.txt": ["search", "github issue"],
+    "search_explain.txt": ["search", "make a github issue quickly", "--explain"],
+    "search_all.txt": ["search", "delete repository", "--all"],
+    "search.json": ["search", "github issue", "--json", "--explain"],
+    "tools.txt": ["tools", "github"],
+    "tools_all_tags.txt": ["tools", "github", "--all", "--tags"],
+    "tools_all.json": ["tools", "github", "--all", "--json"],
+    "inspect.txt": ["inspect", "github", "create_issue"],
+    "inspect_examples.txt": ["inspect", "github:create_issue", "--examples"],
+    "inspect_disabled.txt": ["inspect", "github", "delete_repo"],
+    "inspect.json": ["inspect", "github", "create_issue", "--json"],
+}
+
+
+@pytest.mark.parametrize(("name", "arguments"), COMMANDS.items(), ids=COMMANDS)
+def test_the_answer_is_the_one_we_keep(name: str, arguments: list[str], seeded: Machine) -> None:
+    ran = seeded.run(*arguments)
+    assert ran.code == 0
+    assert ran.err == ""
+    check_golden(name, ran.out)
+
+
+def test_anygpt_mcp_is_the_same_program(seeded: Machine) -> None:
+    code = "import sys; from toolcrib.cli.main import anygpt; sys.exit(anygpt(['mcp', 'list']))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout == seeded.run("list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["list", "--nonsense"], 1),
+        (["list", "--wait", "soon"], 1),
+        (["search"], 1),
+        (["search", "  "], 1),
+        (["search", "x" * 5000], 1),
+        (["search", "file", "--limit", "0"], 1),
+        (["search", "file", "--limit", "many"], 1),
+        (["search", "xyzzyplugh"], 2),
+        (["search", "file", "--server", "nobody"], 2),
+        (["tools"], 1),
+        (["tools", "nobody"], 2),
+        (["inspect"], 1),
+        (["inspect", "github"], 1),
+        (["inspect", "nobody", "create_issue"], 2),
+        (["inspect", "github", "nothing"], 2),
+        (["nonsense"], 1),
+        (["config"], 1),
+        (["--color", "purple", "list"], 1),
+    ],
+)
+def test_bad_input_has_its_exit_code_and_with_json_a_json_error(
+    arguments: list[str], code: int, seeded: Machine
+) -> None:
+    assert seeded.run(*arguments).code == code
+    as_json = seeded.run(*arguments, "--json")
+    assert as_json.code == code
+    assert set(as_json.json) & {"error", "results"}
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["search", "file"], ["tools", "github"], ["inspect", "a", "b"], ["execute", "a", "b"]]
+)
+def test_a_configuration_that_cannot_be_used_is_exit_2(command: list[str], machine: Machine) -> None:
+    machine.configure("discovery: [1, 2")
+    ran = machine.run(*command)
+    assert ran.code == 2
+    assert "toolcrib.yaml" in ran.err
+    as_json = machine.run(*command, "--json")
+    assert as_json.json["error"]["code"] == "CONFIGURATION_ERROR"
+    assert as_json.json["error"]["problems"][0]["file"].endswith("toolcrib.yaml")
+
+
+def test_a_mistyped_query_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
+    ran = seeded.run("search", "githb isue")
+    assert ran.code == 2
+    assert "Did you mean: github issue" in ran.out
+    assert "github issue" in seeded.run("search", "githb isue", "--json").json["didYouMean"]
+
+
+def test_a_mistyped_server_is_answered_with_the_nearest_one(seeded: Machine) -> None:
+    assert "Did you mean: github?" in seeded.run("tools", "gihtub").err
+    assert seeded.run("tools", "gihtub", "--json").json["error"]["nearest"] == ["github"]
+
+
+def test_a_mistyped_tool_is_answered_with_the_nearest_one(seeded: Machine) -> None:
+    assert "Did you mean: create_issue" in seeded.run("inspect", "github", "creat_isue").err
+
+
+def test_the_limit_cuts_the_results(seeded: Machine) -> None:
+    assert len(seeded.run("search", "github", "--limit", "1", "--json").json["results"]) == 1
+
+
+def test_disabled_tools_are_found_only_when_asked_for(seeded: Machine) -> None:
+    def names(*more: str) -> list[str]:
+        ran = seeded.run("search", "delete repo", "--server", "github", "--json", *more)
+        return [hit["tool"] for hit in ran.json["results"]]
+
+    assert "delete_repo" not in names()
+    assert "delete_repo" in names("--all")
+
+
+def test_options_of_every_command_may_stand_on_either_side_of_it(seeded: Machine) -> None:
+    other = seeded.home / "other.yaml"
+    other.write_text("servers: {}", "utf-8")
+    before = seeded.run("--config", str(other), "list")
+    assert before.out == seeded.run("list", "--config", str(other)).out
+    assert "0 configured" in before.out
+
+
+def test_looking_with_another_configuration_leaves_the_catalogue_as_it_is(seeded: Machine) -> None:
+    other = seeded.home / "other.yaml"
+    other.write_text("servers: {}", "utf-8")
+    seeded.run("--config", str(other), "list")
+    catalogue = SqliteCatalog(seeded.paths.catalogue)
+    assert not any(record.stale for record in catalogue.servers().values())
+    catalogue.close()
+
+
+def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python without measuring coverage, which loads modules of its own."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=30, check=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["search", "issue"], ["tools", "github"], ["inspect", "github", "create_issue"], ["config", "show"]],
+)
+def test_reading_a_warm_catalogue_loads_no_protocol_stack(arguments: list[str], seeded: Machine) -> None:
+    code = (
+        "import sys; from toolcrib.cli.main import main; code = main(sys.argv[1:]); "
+        "heavy = {'mcp', 'mcp_types', 'httpx2', 'starlette', 'uvicorn', 'pydantic', 'anyio', 'asyncio', 'jsonschema'}; "
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr); sys.exit(code)"
+    )
+    ran = run_unmeasured(code, *arguments)
+    assert ran.stderr == "[]\n"
+
+
+def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine) -> None:
+    code = (
+        "import sys; from toolcrib.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "finally: print(sorted({'yaml', 'sqlite3', 'msgspec', 'toolcrib.errors'} & set(sys.modules)), file=sys.stderr)"
+    )
+    ran = run_unmeasured(code)
+    assert ran.stderr == "[]\n"
+    for command in "list search tools inspect execute config logs doctor serve trust settings completion".split():
+        assert f"    {command} " in ran.stdout
+
+
+def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> None:
+    now = time.time()
+    catalogue = SqliteCatalog(seeded.paths.catalogue)
+    held = {"github": "connected", "filesystem": "disconnected"}
+    catalogue.gateway_started(GatewayRow("alive", os.getpid(), "library", now, now))
+    catalogue.gateway_seen("alive", now, held)
+    catalogue.gateway_started(
+        GatewayRow("lost", os.getpid(), "library", now - 900, now - 900, {"filesystem": "connected"})
+    )
+    catalogue.gateway_started(GatewayRow("dead", 2**22 - 3, "library", now, now, {"filesystem": "connected"}))
+    catalogue.close()
+    check_golden("list_held.txt", seeded.run("list").out, pid=os.getpid())
+    listed = seeded.run("list", "--json").json
+    assert [(server["status"], server["pids"]) for server in listed["servers"]] == [
+        ("connected", [os.getpid()]),
+        ("disconnected", []),
+        ("error", []),
+    ]
+    assert [gateway["pid"] for gateway in listed["gateways"]] == [os.getpid()]
+
+
+def test_switched_off_discovery_and_an_empty_counter_say_so(machine: Machine) -> None:
+    machine.configure("discovery: {enabled: false, servers: {github: {command: x}}}")
+    assert "switched off" in machine.run("list").out
+    machine.configure("servers: {}")
+    assert "No server is configured yet" in machine.run("list").out
+
+
+def test_an_entry_left_out_is_named_beside_the_answer_unless_quiet(machine: Machine) -> None:
+    machine.configure("servers: {odd: {command: 7}}")
+    assert "left out: " in machine.run("list").err
+    assert machine.run("-q", "list").err == ""
+    assert json.loads(machine.run("list", "--json").out)["servers"] == []
+
+
+def test_a_server_that_failed_is_not_waited_for_again_at_once(seeded: Machine) -> None:
+    assert seeded.run("list").err == ""
+    assert "Reading servers (1)" in seeded.run("tools", "database").err
+
+
+def test_waiting_can_be_forbidden(machine: Machine) -> None:
+    machine.configure(CONFIG)
+    ran = machine.run("list", "--wait", "0")
+    assert ran.code == 0
+    assert ran.err == ""
+    assert "not read yet" in ran.out
+    assert "was not read yet" in machine.run("tools", "github", "--wait", "0").err
+
+
+def test_declared_and_known_tools_are_searched_though_nothing_can_be_started(seeded: Machine) -> None:
+    assert len(TOOLS["github"]) == len(seeded.run("tools", "github", "--all", "--json").json["tools"])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_terminal_that_cannot_write_our_signs_still_gets_the_answer(
+    encoding: str, seeded: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    assert seeded.run_apart("tools", "filesystem").code == 0
+    name = seeded.run_apart("tools", "filesystem", "--json").json["tools"][1]["name"]
+    assert name == "délivrer_文件"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end differently there")
+def test_a_reader_that_has_seen_enough_is_no_error(seeded: Machine) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with seeded.start("list", stdout=writing, stderr=subprocess.PIPE) as process:
+        os.close(writing)
+        _, err = process.communicate(timeout=BOUND_SECONDS)
+    assert process.returncode == 141
+    assert err == ""

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolcrib.cli.main import main
+from toolcrib.config.find import local_candidates
+from toolcrib.config.load import load_settings
+from toolcrib.config.paths import Paths
+from toolcrib.config.trust import TrustedFiles
+
+SERVERS = "discovery: {servers: {files: {command: files-server}}}\n"
+
+
+def write(name: str, text: str = SERVERS) -> Path:
+    path = Path.cwd() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def names() -> list[str]:
+    return [server.name for server in load_settings().servers]
+
+
+def test_a_file_of_the_working_directory_is_used_only_after_it_is_trusted(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("toolcrib.yaml")
+    assert names() == []
+
+    assert main(["trust"]) == 0
+
+    assert names() == ["files"]
+    assert capsys.readouterr().out == f"trusted until it changes: {path.resolve()}\n"
+
+
+def test_an_edited_file_must_be_trusted_again() -> None:
+    path = write("toolcrib.yaml")
+    main(["trust"])
+    path.write_text(SERVERS.replace("files-server", "another"), encoding="utf-8")
+    assert names() == []
+
+    main(["trust"])
+
+    assert names() == ["files"]
+
+
+def test_a_file_can_be_named(tmp_path: Path) -> None:
+    path = write("elsewhere/toolcrib.yaml")
+
+    assert main(["trust", str(path)]) == 0
+
+    assert TrustedFiles(Paths.of(os.environ).trusted_files).paths() == (path.resolve(),)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_trust_can_be_taken_back(named: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("toolcrib.yaml")
+    main(["trust"])
+    capsys.readouterr()
+
+    assert main(["trust", *([str(path)] if named else []), "--forget"]) == 0
+
+    assert names() == []
+    assert capsys.readouterr().out == f"no longer trusted: {path.resolve()}\n"
+
+
+def test_where_there_is_nothing_to_trust_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trust"]) == 2
+    assert "no configuration file in this directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["missing.yaml", "."])
+def test_a_name_that_is_no_file_is_refused(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trust", what]) == 2
+    assert "nothing to trust" in capsys.readouterr().err
+
+
+def test_a_file_that_is_gone_can_still_be_forgotten() -> None:
+    path = write("toolcrib.yaml")
+    main(["trust"])
+    path.unlink()
+
+    assert main(["trust", str(path), "--forget"]) == 0
+
+    assert TrustedFiles(Paths.of(os.environ).trusted_files).paths() == ()
+
+
+def test_forgetting_what_was_never_trusted_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("toolcrib.yaml")
+
+    assert main(["trust", "--forget"]) == 0
+    assert capsys.readouterr().out == f"was not trusted: {path.resolve()}\n"
+
+
+def test_candidates_come_in_search_order() -> None:
+    expected = [
+        write(".anygpt/mcp-discovery.config.yaml"),
+        write(".anygpt/mcp-discovery.config.toml", ""),
+        write("toolcrib.yml"),
+        write("toolcrib.json", "{}"),
+        write("toolcrib.ts", "export default {}"),
+        write("anygpt.config.yaml"),
+    ]
+    write("other.yaml")
+
+    assert list(local_candidates(Path.cwd())) == expected
+
+
+def test_a_file_for_a_whole_program_is_a_candidate_only_with_our_section() -> None:
+    write("anygpt.config.yaml", "chat: {}")
+    assert list(local_candidates(Path.cwd())) == []
+
+    broken = write("anygpt.config.yaml", "discovery: [")
+    assert list(local_candidates(Path.cwd())) == [broken]

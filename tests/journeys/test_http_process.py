@@ -1,0 +1,161 @@
+"""`toolcrib serve --http` as a process: how it starts, what it tells, whom it serves at once, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import stat
+import subprocess
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.journeys.http_gateway import (
+    BOUND_SECONDS,
+    MODES,
+    command_line,
+    connect,
+    eventually,
+    gateway_process,
+    still_running,
+    write_config,
+)
+from tests.journeys.stdio_gateway import ask, run, text
+from tests.servers.launch import Launch
+
+CLIENTS, CALLS = 20, 10
+
+
+async def test_many_clients_of_both_eras_are_each_answered_right(
+    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch
+) -> None:
+    config = write_config(tmp_path, {"everything": everything_server.entry()})
+
+    async def work(number: int) -> list[str]:
+        async with connect(gateway, MODES[number % 2], name=f"client {number}") as client:
+            calls = [run(client, "everything", "echo", message=f"{number}/{call}") for call in range(CALLS)]
+            return await asyncio.gather(*calls)
+
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        answers = await asyncio.gather(*map(work, range(CLIENTS)))
+        assert answers == [[f"Echo: {number}/{call}" for call in range(CALLS)] for number in range(CLIENTS)]
+        assert gateway.stop() == 0
+        assert gateway.stderr == ""
+    callers = [json.loads(line)["caller"] for line in (gateway.home / "audit.jsonl").read_text().splitlines()]
+    assert sorted(callers) == sorted([f"client {number}" for number in range(CLIENTS)] * CALLS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_sigterm_ends_it_and_its_children_while_a_call_runs(
+    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, mode: str
+) -> None:
+    config = write_config(tmp_path, {"everything": everything_server.entry()}, shutdownGrace=0.5)
+    progressed = asyncio.Event()
+
+    async def hear(*_: object) -> None:
+        progressed.set()
+
+    operation = long_operation(duration=60, steps=600)
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        async with connect(gateway, mode) as client, asyncio.timeout(BOUND_SECONDS):
+            call = asyncio.create_task(client.call_tool("execute_tool", operation, progress_callback=hear))
+            await progressed.wait()
+            family = gateway.descendants()
+            assert family
+            assert await asyncio.to_thread(gateway.stop) == 0
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        eventually(lambda: not still_running(family), seconds=5)
+        assert gateway.stderr == ""
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_short_call_is_still_answered_after_sigterm(
+    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, mode: str
+) -> None:
+    config = write_config(tmp_path, {"everything": everything_server.entry()}, shutdownGrace=10)
+    progressed = asyncio.Event()
+
+    async def hear(*_: object) -> None:
+        progressed.set()
+
+    operation = long_operation(duration=1, steps=10)
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        async with connect(gateway, mode) as client, asyncio.timeout(BOUND_SECONDS):
+            await client.list_tools()  # or the client would ask for it after the call, of a gateway that is gone
+            call = asyncio.create_task(client.call_tool("execute_tool", operation, progress_callback=hear))
+            await progressed.wait()
+            stopped = asyncio.create_task(asyncio.to_thread(gateway.stop))
+            assert "operation completed" in text(await call)
+            assert await stopped == 0
+
+
+def long_operation(**arguments: float) -> dict[str, object]:
+    return {"server": "everything", "tool": "trigger-long-running-operation", "arguments": arguments}
+
+
+def test_health_is_told_without_a_token_and_nothing_else_is(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    with gateway_process(tmp_path, write_config(tmp_path, {}), process_environment) as gateway:
+        health = httpx2.get(f"{gateway.origin}/health")
+        assert (health.status_code, health.json()) == (200, {"status": "ok"})
+        for path in ("/mcp", "/", "/token", "/health/", "/docs"):
+            assert httpx2.get(gateway.origin + path).status_code == 401
+
+
+def test_the_token_is_kept_between_starts_and_shown_nowhere(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    tokens, config = [], write_config(tmp_path, {})
+    for _ in range(2):
+        with gateway_process(tmp_path, config, process_environment) as gateway:
+            tokens.append(gateway.token)
+            assert stat.S_IMODE((gateway.home / "token").stat().st_mode) == 0o600
+            assert gateway.token not in gateway.stdout + gateway.stderr
+            assert str(gateway.home / "token") in gateway.stdout
+    assert len(tokens[0]) >= 32
+    assert tokens[0] == tokens[1]
+
+
+def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, process_environment: dict[str, str]) -> None:
+    with gateway_process(tmp_path, write_config(tmp_path, {}), process_environment) as gateway:
+        gateway.process.send_signal(signal.SIGINT)
+        assert gateway.process.wait(BOUND_SECONDS) == 0
+        assert gateway.stderr == ""
+
+
+async def test_with_nothing_configured_it_starts_and_says_so(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    with gateway_process(tmp_path, write_config(tmp_path, {}), process_environment) as gateway:
+        async with connect(gateway, "auto") as client:
+            assert await ask(client, "list_mcp_servers") == {"servers": [], "note": "No server is configured yet."}
+
+
+def test_a_port_in_use_is_said_plainly_and_ends_the_start(tmp_path: Path, process_environment: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config = write_config(tmp_path, {}, http={"port": port})
+        ended = start_and_end(command_line(config), process_environment)
+    assert ended.returncode == 2
+    assert "http.port" in ended.stderr
+    assert f"port {port} can't be used: Address already in use" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("options", [("--host", "203.0.113.7"), ("--host", "no such host"), ("--port", "70000")])
+def test_an_address_of_no_use_is_said_plainly(
+    tmp_path: Path, process_environment: dict[str, str], options: tuple[str, str]
+) -> None:
+    ended = start_and_end(command_line(write_config(tmp_path, {}), "--port", "0", *options), process_environment)
+    assert ended.returncode in (1, 2)
+    assert options[1] in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def start_and_end(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=BOUND_SECONDS, check=False)

@@ -1,0 +1,54 @@
+"""The README's tour, line by line, as a newcomer would type it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+TOUR = re.search(r"```console\n(.*?)```", README, re.DOTALL)
+
+SHOWS = {
+    "list": "clock",
+    "search": "clock:current_time",
+    "inspect": "Tool: clock:current_time",
+    "execute": "+09:00",
+    "tools": "days_between",
+    "doctor": "clock",
+    "config": "Rules",
+}
+
+
+def commands() -> list[str]:
+    assert TOUR is not None
+    return [line.removeprefix("$ ") for line in TOUR[1].splitlines()]
+
+
+@pytest.mark.timeout(180)
+def test_every_line_of_the_tour_works_and_shows_what_it_says(process_environment: dict[str, str]) -> None:
+    # `python` and `toolcrib` are those of the environment the newcomer installed into.
+    here = str(Path(sys.executable).parent)
+    env = {**process_environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+
+    for command in commands():
+        done = subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, timeout=60, check=False)
+
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        assert SHOWS.get(shlex.split(command)[1], "") in done.stdout, (command, done.stdout)
+
+
+def test_the_tour_covers_what_people_do_first() -> None:
+    assert [shlex.split(command)[1] for command in commands()][:6] == [
+        "add",
+        "add",
+        "list",
+        "search",
+        "inspect",
+        "execute",
+    ]

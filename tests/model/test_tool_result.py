@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcrib.model.call import ToolResult
+
+
+@pytest.mark.parametrize("raw", [b"[]", b'"x"', b"7", b"null", b"", b"{", b"[" * 100_000])
+def test_what_is_no_object_is_no_result(raw: bytes) -> None:
+    assert not ToolResult(raw).is_object
+
+
+@pytest.mark.parametrize(
+    ("raw", "is_error"),
+    [
+        (b"{}", False),
+        (b'{"isError":true}', True),
+        (b'{"isError": false}', False),
+        (b'{"isError":"true"}', False),
+        (b'{"isError":1}', False),
+    ],
+)
+def test_only_a_plain_true_is_a_failure(raw: bytes, is_error: bool) -> None:
+    assert ToolResult(raw).is_error is is_error
+
+
+def test_all_texts_are_joined_and_only_a_single_block_is_the_only_text() -> None:
+    both = ToolResult(b'{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}')
+    one = ToolResult(b'{"content":[{"type":"text","text":"a"}]}')
+
+    assert (both.text, both.only_text) == ("a\nb", None)
+    assert (one.text, one.only_text) == ("a", "a")
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [("1e400", math.inf), ("-1e400", -math.inf), ("9" * 3000, int("9" * 3000)), ("9" * 9000, math.inf)],
+)
+def test_numbers_out_of_range_do_not_hide_the_rest(number: str, value: float) -> None:
+    raw = b'{"content":[],"structuredContent":{"n":%b,"x":1}}' % number.encode()
+
+    assert ToolResult(raw).value == {"n": value, "x": 1}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["content", "structuredContent", "isError", "_meta"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+            lambda children: (
+                st.lists(children, max_size=3) | st.dictionaries(st.sampled_from(["type", "text"]), children)
+            ),
+            max_leaves=10,
+        ),
+    )
+)
+def test_any_object_can_be_looked_at(data: dict[str, Any]) -> None:
+    result = ToolResult(json.dumps(data).encode())
+
+    assert result.is_object
+    assert isinstance(result.text, str)
+    assert all(isinstance(block, dict) for block in result.content)
+    if "structuredContent" in data:
+        assert result.value == data["structuredContent"]

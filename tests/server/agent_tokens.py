@@ -1,0 +1,70 @@
+"""An agent behind the official SDK client that counts every token it reads and writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp import Client
+
+from toolcrib.app.online import open_gateway
+from toolcrib.config.settings import Settings
+from toolcrib.model.server import ServerSpec
+from toolcrib.server.definitions import instructions
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.protocol import build_server
+
+with warnings.catch_warnings():
+    # It opens its vocabulary by a door of the standard library that is about to close.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import bpe_openai
+
+_encoding = bpe_openai.get_encoding("o200k_base")
+
+
+def count(text: str) -> int:
+    return len(_encoding.encode_ordinary(text))
+
+
+def compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class Agent:
+    """Uses the five tools; `spent` is all it has read and written so far, the definitions included."""
+
+    def __init__(self, client: Client, definitions: Sequence[Mapping[str, Any]]) -> None:
+        self._client = client
+        self.opening = count(compact(definitions)) + count(client.instructions or "")
+        self.spent = self.opening
+
+    async def use(self, meta_tool: str, /, **arguments: Any) -> str:
+        """The text an agent gets to read for a call that must succeed."""
+        result = await self._client.call_tool(meta_tool, arguments)
+        answer = "".join(block.text for block in result.content if block.type == "text")
+        assert not result.is_error, answer
+        self.spent += count(compact({"name": meta_tool, "arguments": arguments})) + count(answer)
+        return answer
+
+    async def find_read_and_run(self, query: str, server: str, tool: str, arguments: Mapping[str, Any]) -> None:
+        """One turn as the seeds draw it: search, details, execution."""
+        found = json.loads(await self.use("search_tools", query=query))
+        assert (server, tool) == (found["results"][0]["server"], found["results"][0]["tool"])
+        await self.use("get_tool_details", server=server, tool=tool)
+        await self.use("execute_tool", server=server, tool=tool, arguments=arguments)
+
+
+@asynccontextmanager
+async def agent_before(servers: Sequence[ServerSpec], env: Mapping[str, str] = os.environ) -> AsyncIterator[Agent]:
+    """An agent at the counter of these servers, all of them read."""
+    async with open_gateway(settings=Settings(servers=tuple(servers)), env=env) as gateway:
+        for spec in servers:
+            assert await gateway.list_tools(spec.name), f"{spec.name} could not be read"
+        said = instructions([spec.name for spec in servers])
+        async with Client(build_server(MetaTools(gateway), version="1", instructions=said)) as client:
+            listed = await client.list_tools()
+            yield Agent(client, [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools])

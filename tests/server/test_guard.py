@@ -1,0 +1,212 @@
+"""Who is let in: every route, every way to be refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.server import Server
+
+from toolcrib.config.settings import Settings
+from toolcrib.errors import ConfigurationError
+from toolcrib.server.guard import Guard, read_or_make_token
+from toolcrib.server.http import HEALTH_PATH, build_app
+
+TOKEN = "kJ3-right_token"
+GOOD = {"host": "127.0.0.1:8665", "authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
+STRANGERS = ["evil.example", "evil.example:8665", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", ""]
+ORIGINS = ["https://evil.example", "http://127.0.0.1:8665", "null", "https://app.example.evil.example", ""]
+CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
+
+
+def guarded(host: str = "127.0.0.1", **settings: Any) -> Guard:
+    app = build_app(Server("guarded"), Settings(**settings), host=host, token=TOKEN)
+    assert isinstance(app, Guard)
+    return app
+
+
+def route_table(guard: Guard) -> Iterator[tuple[str, str]]:
+    """Every method on every path that the app serves."""
+    for route in guard._app.routes:  # type: ignore[attr-defined]
+        for method in getattr(route, "methods", None) or ("GET", "POST", "DELETE"):
+            yield method, route.path
+
+
+ROUTES = sorted(route_table(guarded()))
+
+
+async def status(guard: Guard, method: str, path: str, headers: dict[str, str]) -> int:
+    """What the guarded app answers; whatever gets past the guard to /mcp fails there, as nothing runs behind it."""
+    transport = httpx2.ASGITransport(guard, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return (await client.request(method, path, headers=headers)).status_code
+
+
+def test_the_route_table_is_the_endpoint_and_the_health_check() -> None:
+    assert {path for _, path in ROUTES} == {"/mcp", HEALTH_PATH}
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+async def test_no_route_answers_to_a_foreign_host_name(method: str, path: str) -> None:
+    for host in STRANGERS:
+        assert await status(guarded(), method, path, {**GOOD, "host": host}) == 421, host
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+async def test_no_route_answers_a_foreign_web_page(method: str, path: str) -> None:
+    guard = guarded(http_allowed_origins=("https://app.example",))
+    for origin in ORIGINS:
+        assert await status(guard, method, path, {**GOOD, "origin": origin}) == 403, origin
+
+
+@pytest.mark.parametrize(("method", "path"), [*ROUTES, ("GET", "/"), ("POST", "/mcp/"), ("OPTIONS", "/mcp")])
+async def test_every_route_but_the_health_check_asks_for_the_token(method: str, path: str) -> None:
+    for credential in CREDENTIALS:
+        headers = {**GOOD, "authorization": credential}
+        assert await status(guarded(), method, path, headers) == (200 if path == HEALTH_PATH else 401), credential
+
+
+async def test_a_token_in_the_address_is_no_token() -> None:
+    headers = {"host": GOOD["host"]}
+    assert await status(guarded(), "POST", f"/mcp?token={TOKEN}&access_token={TOKEN}", headers) == 401
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost", "LOCALHOST:8665", "[::1]", "[::1]:8665"])
+async def test_the_loopback_names_are_served_on_any_port(host: str) -> None:
+    assert await status(guarded(), "GET", HEALTH_PATH, {"host": host}) == 200
+
+
+@pytest.mark.parametrize(
+    ("listens_on", "host", "expected"),
+    [
+        ("fd00::7", "[fd00::7]:8665", 200),
+        ("[fd00::7]", "[fd00::7]", 200),
+        ("fd00::7", "[fd00::8]:8665", 421),
+        ("fd00::7", "fd00::7", 421),
+        ("192.0.2.5", "192.0.2.5:8665", 200),
+        ("0.0.0.0", "192.0.2.5:8665", 421),
+    ],
+)
+async def test_the_address_it_listens_on_is_served(listens_on: str, host: str, expected: int) -> None:
+    assert await status(guarded(listens_on), "GET", HEALTH_PATH, {"host": host}) == expected
+
+
+async def test_configured_hosts_are_served_with_or_without_a_port() -> None:
+    guard = guarded(http_allowed_hosts=("Crib.example", "exact.example:9000"))
+    served = {
+        host: await status(guard, "GET", HEALTH_PATH, {"host": host})
+        for host in ("crib.example", "crib.example:443", "exact.example:9000", "exact.example", "exact.example:9001")
+    }
+    assert served == {
+        "crib.example": 200,
+        "crib.example:443": 200,
+        "exact.example:9000": 200,
+        "exact.example": 421,
+        "exact.example:9001": 421,
+    }
+
+
+@pytest.mark.parametrize("origin", ["https://app.example", "https://APP.example"])
+async def test_a_configured_origin_is_served(origin: str) -> None:
+    guard = guarded(http_allowed_origins=("https://App.example/",))
+    assert await status(guard, "GET", HEALTH_PATH, {**GOOD, "origin": origin}) == 200
+
+
+async def test_a_browser_may_ask_without_a_token_only_from_a_configured_origin() -> None:
+    guard = guarded(http_allowed_origins=("https://app.example",))
+    asking = {"host": "localhost", "access-control-request-method": "POST"}
+    assert await status(guard, "OPTIONS", "/mcp", {**asking, "origin": "https://app.example"}) == 200
+    assert await status(guard, "OPTIONS", "/mcp", {**asking, "origin": "https://evil.example"}) == 403
+    assert await status(guard, "OPTIONS", "/mcp", asking) == 401
+
+
+@given(st.text(st.characters(max_codepoint=255, exclude_characters="\0\r\n"), max_size=40))
+async def test_no_other_text_is_taken_for_the_token(guess: str) -> None:
+    passed: list[bool] = []
+
+    async def app(*_: Any) -> None:
+        passed.append(True)
+
+    async def send(_: Any) -> None:
+        pass
+
+    guard = Guard(app, token=TOKEN, hosts=["localhost"], origins=[])
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {guess}".encode("latin-1"))]
+    await guard({"type": "http", "method": "POST", "path": "/mcp", "headers": headers}, send, send)
+    assert bool(passed) == (guess.strip() == TOKEN)
+
+
+async def test_a_websocket_is_closed_at_once() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+    await guarded()({"type": "websocket", "path": "/mcp", "headers": headers}, send, send)  # type: ignore[arg-type]
+    assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+# -- the token file
+
+
+def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "token"
+    token = read_or_make_token(file)
+    assert len(token) >= 40
+    assert read_or_make_token(file) == token
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert os.listdir(file.parent) == ["token"]
+
+
+def test_a_token_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("mine\n")
+    file.chmod(0o644)
+    assert read_or_make_token(file) == "mine"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_empty_token_file_is_filled_and_never_matches_an_empty_token(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.touch(0o644)
+    assert len(read_or_make_token(file)) >= 40
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_gateways_that_start_at_once_agree_on_one_token(tmp_path: Path) -> None:
+    gate = Barrier(8)
+
+    def start(file: Path) -> str:
+        gate.wait(10)
+        return read_or_make_token(file)
+
+    with ThreadPoolExecutor(8) as threads:
+        for attempt in range(20):
+            file = tmp_path / str(attempt) / "token"
+            assert set(threads.map(start, [file] * 8)) == {file.read_text().strip()}
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", "schl\u00fcssel".encode()])
+def test_a_token_file_that_is_no_text_is_reported_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError) as refused:
+        read_or_make_token(file)
+    assert str(file) in refused.value.message
+    assert file.read_bytes() == content
+
+
+def test_a_state_folder_that_is_a_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("in the way")
+    with pytest.raises(ConfigurationError, match="can't be kept"):
+        read_or_make_token(tmp_path / "state" / "token")

@@ -1,0 +1,442 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.fakes import Clock, eventually, spec, tool
+from toolcrib.catalog.freshness import Freshness
+from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.discovery import COALESCE_SECONDS, LEASE_SECONDS, Discovery, Turns
+from toolcrib.errors import ServerConnectionError
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.server import StdioLaunch
+from toolcrib.rules.rulebook import RuleBook
+from toolcrib.stock import Stock
+from toolcrib.storage.memory import MemoryCatalog
+
+IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": "1.0"})
+
+
+class FakeReader:
+    """Reads whatever it was told to; each server's reading waits for its gate, if it has one."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, list[dict[str, Any]]] = {}
+        self.gates: dict[str, asyncio.Event] = {}
+        self.reads: list[str] = []
+        self.running: set[str] = set()
+        self.most_running = 0
+        self.during: Callable[[str], Awaitable[None]] | None = None
+
+    async def read(self, server: str) -> ServerReading:
+        self.reads.append(server)
+        self.running.add(server)
+        self.most_running = max(self.most_running, len(self.running))
+        try:
+            await asyncio.sleep(0)
+            if self.during is not None:
+                await self.during(server)
+            if server in self.gates:
+                await self.gates[server].wait()
+        finally:
+            self.running.discard(server)
+        if server not in self.tools:
+            raise ServerConnectionError(f"{server} did not start", server=server)
+        return ServerReading(IDENTITY, tuple(self.tools[server]), warnings=("an entry without a name was skipped",))
+
+
+class Crew:
+    """One gateway's discovery over a catalogue that others may share."""
+
+    def __init__(self, *servers: str, store: CatalogStore | None = None, owner: str = "us", **more: Any) -> None:
+        self.clock = Clock()
+        self.store = store or MemoryCatalog()
+        self.reader = FakeReader()
+        self.reader.tools = {server: [tool("read")] for server in servers}
+        self.stock = Stock(self.store, now=self.clock, cache_seconds=3600.0, freshness=Freshness())
+        self.stock.configure([spec(server) for server in servers], RuleBook(()))
+        options = {"max_parallel": 5, **more}
+        self.discovery = Discovery(self.stock, self.store, self.reader, owner=owner, now=self.clock, **options)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.discovery._tasks
+
+
+@asynccontextmanager
+async def crew(*servers: str, **more: Any) -> AsyncIterator[Crew]:
+    made = Crew(*servers, **more)
+    try:
+        yield made
+    finally:
+        await made.discovery.close()
+
+
+async def need(made: Crew, server: str) -> None:
+    async with asyncio.timeout(10):
+        await made.discovery.need(server)
+
+
+# -- in the background
+
+
+async def test_only_servers_that_are_due_are_read() -> None:
+    async with crew("a", "b") as us:
+        us.stock.save(us.stock.specs["a"], ServerReading(IDENTITY, (tool("read"),)))
+        us.stock.follow_others()
+
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle)
+
+        assert us.reader.reads == ["b"]
+        assert list(us.stock.shelf("b")) == ["read"]
+
+
+async def test_no_more_servers_than_allowed_are_read_at_a_time() -> None:
+    names = [f"s{number}" for number in range(20)]
+
+    async with crew(*names, max_parallel=5) as us:
+        us.discovery.refresh_due()
+        assert us.discovery.pending == 20
+        await eventually(lambda: us.is_idle)
+
+        assert (us.reader.most_running, sorted(us.reader.reads)) == (5, sorted(names))
+        assert us.discovery.pending == 0
+
+
+async def test_a_server_somebody_waits_for_does_not_queue_behind_hung_ones() -> None:
+    async with crew("hung1", "hung2", "healthy", max_parallel=2) as us:
+        us.reader.gates = {"hung1": asyncio.Event(), "hung2": asyncio.Event()}
+        us.discovery.refresh_due()
+        await eventually(lambda: len(us.reader.running) == 2)
+
+        await need(us, "healthy")
+
+        assert list(us.stock.shelf("healthy")) == ["read"]
+        assert us.reader.running == {"hung1", "hung2"}
+
+
+async def test_one_asked_for_first_is_not_made_to_queue_either() -> None:
+    async with crew("hung", "healthy", max_parallel=1) as us:
+        us.reader.gates = {"hung": asyncio.Event()}
+        us.discovery.refresh("hung")
+        await eventually(lambda: us.reader.running)
+
+        await need(us, "healthy")
+
+        assert us.stock.was_read("healthy")
+
+
+async def test_after_hurrying_the_limit_holds_again() -> None:
+    names = [f"s{number}" for number in range(6)]
+
+    async with crew("hung", "healthy", *names, max_parallel=1) as us:
+        us.reader.gates = {"hung": asyncio.Event()}
+        us.discovery.refresh("hung")
+        await eventually(lambda: us.reader.running)
+        await need(us, "healthy")
+        us.reader.gates["hung"].set()
+        await eventually(lambda: us.is_idle)
+        us.reader.most_running = 0
+
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle)
+
+        assert us.reader.most_running == 1
+
+
+async def test_closing_stops_readings_that_run_and_readings_that_wait() -> None:
+    async with crew("a", "b", "c", max_parallel=1) as us:
+        us.reader.gates = {name: asyncio.Event() for name in "abc"}
+        us.discovery.refresh_due()
+        await eventually(lambda: us.reader.running)
+
+        await us.discovery.close()
+
+        assert us.reader.reads == ["a"]
+        assert us.reader.running == set()
+        assert us.discovery.refresh("a") is None
+        us.discovery.changed("a")
+        assert us.store.try_lease("a", "another", us.clock(), 1.0)
+
+
+async def test_a_turn_handed_to_one_that_just_left_is_handed_on() -> None:
+    turns = Turns(1)
+    await turns.take("a")
+    left = asyncio.create_task(turns.take("left"))
+    next_one = asyncio.create_task(turns.take("next"))
+    await asyncio.sleep(0)
+
+    turns.give_back("a")
+    left.cancel()
+
+    await asyncio.wait_for(next_one, 1)
+    turns.give_back("next")
+    await asyncio.wait_for(turns.take("last"), 1)
+
+
+# -- on need
+
+
+async def test_a_server_never_read_is_read_when_someone_looks() -> None:
+    async with crew("a") as us:
+        await asyncio.gather(*(need(us, "a") for _ in range(20)))
+
+        assert us.reader.reads == ["a"]
+        assert list(us.stock.shelf("a")) == ["read"]
+
+
+async def test_a_server_that_was_read_is_not_read_again() -> None:
+    async with crew("a") as us:
+        await need(us, "a")
+        await need(us, "a")
+
+        assert us.reader.reads == ["a"]
+
+
+async def test_an_unknown_server_is_nobodys_need() -> None:
+    async with crew("a") as us:
+        await need(us, "nobody")
+
+        assert us.reader.reads == []
+
+
+async def test_an_old_entry_is_answered_from_at_once_and_renewed_behind_the_answer() -> None:
+    async with crew("a") as us:
+        await need(us, "a")
+        us.reader.tools["a"] = [tool("new")]
+        us.reader.gates["a"] = asyncio.Event()
+        us.clock.advance(25 * 3600)
+
+        await need(us, "a")
+        assert list(us.stock.shelf("a")) == ["read"]
+        us.reader.gates["a"].set()
+        await eventually(lambda: list(us.stock.shelf("a")) == ["new"])
+
+
+async def test_without_a_cache_a_server_is_read_at_the_first_need_of_each_gateway() -> None:
+    store = MemoryCatalog()
+    async with crew("a", store=store) as before:
+        await need(before, "a")
+
+    async with crew("a", store=store, always_reread=True) as us:
+        us.reader.tools["a"] = [tool("new")]
+        assert list(us.stock.shelf("a")) == ["read"]
+        await need(us, "a")
+        assert list(us.stock.shelf("a")) == ["new"]
+        await need(us, "a")
+        assert us.reader.reads == ["a"]
+
+
+async def test_giving_up_waiting_does_not_stop_the_reading() -> None:
+    async with crew("a") as us:
+        us.reader.gates["a"] = asyncio.Event()
+        waiting = asyncio.create_task(us.discovery.need("a"))
+        await eventually(lambda: us.reader.running)
+
+        waiting.cancel()
+        us.reader.gates["a"].set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.stock.was_read("a")
+
+
+async def test_settling_ends_with_the_first_tools() -> None:
+    async with crew("fast", "slow", "broken") as us:
+        del us.reader.tools["broken"]
+        us.reader.gates = {"slow": asyncio.Event(), "fast": asyncio.Event()}
+        us.discovery.refresh_due()
+        settling = asyncio.create_task(us.discovery.settle(10))
+        await eventually(lambda: us.discovery.unread_failure("broken"))
+        assert not settling.done()
+        us.reader.gates["fast"].set()
+
+        await settling
+
+        assert us.stock.was_read("fast")
+        assert us.discovery.pending == 1
+
+
+async def test_settling_ends_with_the_time_or_where_there_is_nothing_to_wait_for() -> None:
+    async with crew("slow") as us:
+        us.reader.gates["slow"] = asyncio.Event()
+        await us.discovery.settle(10)
+        us.discovery.refresh_due()
+        await us.discovery.settle(0.01)
+        assert us.discovery.pending == 1
+
+
+# -- failures
+
+
+async def test_a_failure_is_recorded_and_the_old_tools_stay() -> None:
+    async with crew("a") as us:
+        await need(us, "a")
+        del us.reader.tools["a"]
+
+        us.discovery.refresh("a")
+        await eventually(lambda: us.is_idle)
+
+        assert us.stock.record("a").error == "a did not start"
+        assert list(us.stock.shelf("a")) == ["read"]
+        assert us.discovery.unread_failure("a") is None
+
+
+async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
+    async with crew("a") as us:
+        tools = us.reader.tools.pop("a")
+
+        await need(us, "a")
+        assert us.discovery.failure("a").message == "a did not start"
+        us.reader.tools["a"] = tools
+        await need(us, "a")
+        assert us.discovery.failure("a") is None
+        assert us.reader.reads == ["a", "a"]
+
+
+async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    async with crew("a") as us:
+        with caplog.at_level(logging.WARNING):
+            await need(us, "a")
+
+    assert "a: an entry without a name was skipped" in caplog.text
+
+
+async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class ReadOnly(MemoryCatalog):
+        def save_reading(self, *_: Any) -> bool:
+            raise StoreUnavailable("the disk is full")
+
+        def release_lease(self, *_: Any) -> None:
+            raise StoreUnavailable("the disk is full")
+
+    async with crew("a", store=ReadOnly()) as us:
+        await need(us, "a")
+
+        assert "the disk is full" in caplog.text
+        assert us.is_idle
+
+
+# -- changes
+
+
+async def test_a_flood_of_notices_is_one_more_reading() -> None:
+    async with crew("a") as us:
+        await need(us, "a")
+
+        for _ in range(1000):
+            us.discovery.changed("a")
+        await eventually(lambda: len(us.reader.reads) == 2 and us.is_idle, COALESCE_SECONDS + 5)
+
+        assert not us.discovery._soon
+
+
+async def test_a_server_that_says_changed_at_every_reading_is_read_once_a_second_at_most() -> None:
+    async with crew("a") as us:
+
+        async def say_changed(server: str) -> None:
+            us.discovery.changed(server)
+            us.discovery.changed(server)
+
+        us.reader.during = say_changed
+        await need(us, "a")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await eventually(lambda: len(us.reader.reads) >= 3, 10)
+
+        assert loop.time() - began > 1.9 * COALESCE_SECONDS
+
+
+async def test_asking_again_during_a_reading_is_one_more_reading() -> None:
+    async with crew("a") as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.discovery.refresh("a")
+        await eventually(lambda: us.reader.running)
+        for _ in range(10):
+            us.discovery.refresh("a")
+        us.reader.gates["a"].set()
+
+        await eventually(lambda: len(us.reader.reads) == 2 and us.is_idle, COALESCE_SECONDS + 5)
+
+
+async def test_a_server_reconfigured_while_it_is_read_is_due_again() -> None:
+    async with crew("a") as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.discovery.refresh("a")
+        await eventually(lambda: us.reader.running)
+        us.stock.configure([replace(spec("a"), launch=StdioLaunch("new"))], RuleBook(()))
+        us.reader.gates["a"].set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.stock.due() == ["a"]
+
+
+async def test_a_server_removed_while_it_waits_for_its_turn_is_not_read() -> None:
+    async with crew("a", "b", max_parallel=1) as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.discovery.refresh_due()
+        await eventually(lambda: us.reader.running)
+        us.stock.configure([], RuleBook(()))
+        us.reader.gates["a"].set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.reader.reads == ["a"]
+        assert us.store.servers() == {}
+
+
+# -- several gateways
+
+
+async def test_two_gateways_read_a_server_once_between_them() -> None:
+    store = MemoryCatalog()
+    async with crew("a", store=store, owner="us") as us, crew("a", store=store, owner="them") as them:
+        us.reader.gates["a"] = asyncio.Event()
+        ours = asyncio.create_task(need(us, "a"))
+        await eventually(lambda: us.reader.running)
+        theirs = asyncio.create_task(need(them, "a"))
+        await asyncio.sleep(0)
+        us.reader.gates["a"].set()
+        await asyncio.gather(ours, theirs)
+
+        assert (us.reader.reads, them.reader.reads) == (["a"], [])
+        assert list(them.stock.shelf("a")) == ["read"]
+
+
+async def test_a_lease_of_a_gateway_that_failed_is_taken_over() -> None:
+    store = MemoryCatalog()
+    async with crew("a", store=store, owner="us") as us, crew("a", store=store, owner="them") as them:
+        us.reader.tools = {}
+        us.reader.gates["a"] = asyncio.Event()
+        ours = asyncio.create_task(need(us, "a"))
+        await eventually(lambda: us.reader.running)
+        theirs = asyncio.create_task(need(them, "a"))
+        await asyncio.sleep(0)
+        us.reader.gates["a"].set()
+        await asyncio.gather(ours, theirs)
+
+        assert them.reader.reads == ["a"]
+        assert us.stock.was_read("a") or list(them.stock.shelf("a")) == ["read"]
+
+
+async def test_a_lease_left_behind_by_a_killed_gateway_runs_out() -> None:
+    store = MemoryCatalog()
+    async with crew("a", store=store) as us:
+        store.try_lease("a", "killed", us.clock(), LEASE_SECONDS)
+        us.clock.advance(LEASE_SECONDS)
+
+        await need(us, "a")
+
+        assert us.stock.was_read("a")
+
+
+async def test_leases_are_given_back_after_each_reading() -> None:
+    async with crew("a") as us:
+        await need(us, "a")
+
+        assert us.store.try_lease("a", "another", us.clock(), 1.0)

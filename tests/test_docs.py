@@ -1,0 +1,64 @@
+"""What the documentation shows is what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolcrib import Gateway
+from toolcrib.server.definitions import META_TOOL_NAMES
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LIBRARY = (DOCS / "library.md").read_text(encoding="utf-8")
+PROMISED = re.compile(r"^# -> (.*)$", re.MULTILINE)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", LIBRARY, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def _a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with the configuration of the page, and `python` on the path."""
+    (tmp_path / "toolcrib.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.usefixtures("_a_reader")
+def test_every_example_of_the_library_page_prints_what_it_promises() -> None:
+    # One after the other, as a reader would: what the first one reads, the others know from disk.
+    for number, block in enumerate(blocks("python"), 1):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(compile(block, f"library.md, example {number}", "exec"), {"__name__": "__main__"})
+        assert said.getvalue().splitlines() == PROMISED.findall(block), f"example {number}"
+
+
+def test_every_example_promises_something() -> None:
+    assert len(blocks("python")) >= 6
+    assert all(PROMISED.search(block) for block in blocks("python"))
+
+
+@pytest.mark.parametrize("name", ["list_servers", "search_tools", "list_tools", "get_tool_details", "execute_tool"])
+def test_the_door_of_the_library_is_shown(name: str) -> None:
+    assert callable(getattr(Gateway, name))
+    assert f".{name}(" in LIBRARY
+
+
+@pytest.mark.parametrize("name", META_TOOL_NAMES)
+def test_every_meta_tool_is_in_the_readme(name: str) -> None:
+    assert f"`{name}`" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_links_between_the_pages_lead_somewhere() -> None:
+    pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

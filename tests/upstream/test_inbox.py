@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcrib.model.call import CallEvent, LogMessage, Progress
+from toolcrib.upstream.inbox import Inbox
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.changes = 0
+        self.inbox = Inbox("files", self._changed)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def say(self, method: str, params: Any = None, request_id: int | None = None) -> None:
+        self.inbox.receive(f"notifications/{method}", json.dumps(params or {}).encode(), request_id)
+
+
+def test_progress_goes_to_the_call_that_has_its_token_without_the_token() -> None:
+    heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
+
+    with heard.inbox.listening(1, first.append), heard.inbox.listening(2, second.append):
+        heard.say("progress", {"progressToken": 2, "progress": 0.5, "message": "half"})
+
+    assert (first, second) == ([], [Progress({"progress": 0.5, "message": "half"})])
+
+
+@pytest.mark.parametrize("token", [99, "1", None, [1], True])
+def test_progress_with_a_token_of_nobody_is_dropped(token: Any) -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(7, events.append):
+        heard.say("progress", {"progressToken": token, "progress": 1})
+
+    assert events == []
+
+
+def test_progress_after_the_call_ended_is_dropped() -> None:
+    heard, events = Heard(), list[CallEvent]()
+    with heard.inbox.listening(1, events.append):
+        pass
+
+    heard.say("progress", {"progressToken": 1, "progress": 1})
+
+    assert events == []
+
+
+def test_a_log_message_on_the_stream_of_a_call_is_that_calls() -> None:
+    heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
+
+    with heard.inbox.listening(1, first.append), heard.inbox.listening(2, second.append):
+        heard.say("message", {"level": "info", "data": "yours"}, request_id=1)
+
+    assert (first, second) == ([LogMessage({"level": "info", "data": "yours"})], [])
+
+
+def test_a_log_message_of_nobody_goes_to_the_only_call_under_way() -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, events.append):
+        heard.say("message", {"level": "info", "data": "hello"})
+
+    assert events == [LogMessage({"level": "info", "data": "hello"})]
+
+
+def test_with_two_calls_under_way_a_log_message_of_nobody_reaches_neither() -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, events.append), heard.inbox.listening(2, None):
+        heard.say("message", {"level": "info", "data": "whose?"})
+
+    assert events == []
+
+
+def test_a_changed_tool_list_is_told_each_time() -> None:
+    heard = Heard()
+
+    heard.say("tools/list_changed")
+    heard.say("tools/list_changed")
+
+    assert heard.changes == 2
+
+
+def test_other_notifications_are_passed_over() -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, events.append):
+        heard.say("resources/updated", {"uri": "file:///x"})
+        heard.say("cancelled", {"requestId": 1})
+
+    assert (events, heard.changes) == ([], 0)
+
+
+@pytest.mark.parametrize("params", [b"", b"[]", b'"x"', b"7", b"{", b'{"data":"\\ud800"}', b"[" * 100_000])
+@pytest.mark.parametrize("method", ["progress", "message", "tools/list_changed"])
+def test_odd_parameters_do_no_harm(method: str, params: bytes) -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, events.append):
+        heard.inbox.receive(f"notifications/{method}", params, None)
+        heard.say("progress", {"progressToken": 1, "progress": 1})
+
+    assert events[-1] == Progress({"progress": 1})
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), max_size=20))
+def test_every_call_hears_all_of_its_own_progress_in_order_and_nothing_else(said: list[tuple[int, int]]) -> None:
+    heard = Heard()
+    events: dict[int, list[CallEvent]] = {1: [], 2: [], 3: []}
+
+    with (
+        heard.inbox.listening(1, events[1].append),
+        heard.inbox.listening(2, events[2].append),
+        heard.inbox.listening(3, events[3].append),
+    ):
+        for token, progress in said:
+            heard.say("progress", {"progressToken": token, "progress": progress})
+
+    for number, mine in events.items():
+        assert mine == [Progress({"progress": progress}) for token, progress in said if token == number]

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.fakes import INSTANT, FakeServer, FakeServers, eventually, spec, text
+from toolcrib.errors import ServerConnectionError, ToolExecutionError
+from toolcrib.model.call import ToolCall
+from toolcrib.model.server import ServerSpec, StdioLaunch
+from toolcrib.upstream.connection import ConnectionPolicy
+from toolcrib.upstream.pool import Pool
+
+POLICY = ConnectionPolicy(client_info={"name": "test", "version": "0"})
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    return INSTANT
+
+
+@asynccontextmanager
+async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | None = None) -> AsyncIterator[Pool]:
+    heard = [] if told is None else told
+    pool = Pool(
+        servers,
+        POLICY,
+        known_identity=lambda _: None,
+        on_connected=lambda server, _: heard.append(f"{server} connected"),
+        on_tools_changed=lambda server: heard.append(f"{server} changed"),
+    )
+    await pool.configure(specs, POLICY)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+async def call(pool: Pool, server: str, tool: str = "read") -> str:
+    return (await pool.call(ToolCall(server, tool, {}, b"{}"))).text
+
+
+async def test_only_the_server_that_is_needed_starts() -> None:
+    servers = FakeServers(FakeServer("a"), FakeServer("b"))
+
+    async with pooled(servers, spec("a"), spec("b")) as pool:
+        await call(pool, "a")
+        assert (servers["a"].starts, servers["b"].starts) == (1, 0)
+        assert (pool.status("a").state, pool.status("b").state) == ("connected", "disconnected")
+
+
+async def test_a_server_that_hangs_delays_nobody() -> None:
+    async def hang() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    servers = FakeServers(FakeServer("a", on_open=hang), FakeServer("b"))
+
+    async with pooled(servers, spec("a"), spec("b")) as pool:
+        stuck = asyncio.create_task(call(pool, "a"))
+        before = asyncio.get_running_loop().time()
+        assert await call(pool, "b") == "{}"
+        assert asyncio.get_running_loop().time() - before < 1
+        stuck.cancel()
+
+
+async def test_a_new_configuration_closes_only_what_changed() -> None:
+    servers = FakeServers(*(FakeServer(name) for name in "abc"))
+
+    async with pooled(servers, spec("a"), spec("b"), spec("c")) as pool:
+        for name in "abc":
+            await call(pool, name)
+        moved = spec("b", launch=StdioLaunch("fake", ("elsewhere",)))
+        await pool.configure([spec("a"), moved], POLICY)
+        assert [len(servers[name].open_links) for name in "abc"] == [1, 0, 0]
+        await call(pool, "a")
+        await call(pool, "b")
+        assert [servers[name].starts for name in "abc"] == [1, 2, 1]
+
+
+async def test_other_limits_are_taken_over_by_every_connection() -> None:
+    async def hang(_: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.get_running_loop().create_future()
+
+    servers = FakeServers(FakeServer("a", tools={"read": hang}))
+
+    async with pooled(servers, spec("a")) as pool:
+        await pool.configure([spec("a")], replace(POLICY, call_seconds=2.0))
+        with pytest.raises(Exception, match="within 2 s"):
+            await call(pool, "a")
+
+
+async def test_a_server_that_left_the_configuration_is_refused() -> None:
+    servers = FakeServers(FakeServer("a"))
+
+    async with pooled(servers, spec("a")) as pool:
+        await pool.configure([], POLICY)
+        with pytest.raises(ServerConnectionError, match="not configured any more"):
+            await call(pool, "a")
+        with pytest.raises(ServerConnectionError, match="not configured any more"):
+            await pool.read("a")
+        assert pool.status("a").state == "disconnected"
+
+
+async def test_many_servers_are_closed_at_the_same_time() -> None:
+    async def slow() -> None:
+        await asyncio.sleep(5)
+
+    names = [f"s{number}" for number in range(50)]
+    servers = FakeServers(*(FakeServer(name, on_close=slow) for name in names))
+
+    async with pooled(servers, *map(spec, names)) as pool:
+        await asyncio.gather(*(call(pool, name) for name in names))
+        before = asyncio.get_running_loop().time()
+        await pool.close()
+        assert asyncio.get_running_loop().time() - before == pytest.approx(5, abs=1)
+        assert not any(servers[name].open_links for name in names)
+
+
+async def test_one_connection_that_fails_to_close_does_not_keep_the_others_open() -> None:
+    async def broken() -> None:
+        raise OSError("stuck")
+
+    servers = FakeServers(FakeServer("a", on_close=broken), FakeServer("b"))
+
+    async with pooled(servers, spec("a"), spec("b")) as pool:
+        await call(pool, "a")
+        await call(pool, "b")
+        await pool.close()
+        assert servers["b"].open_links == []
+
+
+async def test_the_owner_hears_of_each_server_by_name() -> None:
+    told: list[str] = []
+    servers = FakeServers(FakeServer("a", era="legacy"), FakeServer("b"))
+
+    async with pooled(servers, spec("a"), spec("b"), told=told) as pool:
+        await call(pool, "a")
+        await call(pool, "b")
+        servers["a"].notify("notifications/tools/list_changed")
+
+    assert told == ["a connected", "b connected", "a changed"]
+
+
+async def test_a_reading_goes_to_the_server_named() -> None:
+    servers = FakeServers(FakeServer("a", [{"name": "x"}]), FakeServer("b"))
+
+    async with pooled(servers, spec("a"), spec("b")) as pool:
+        assert [definition["name"] for definition in (await pool.read("a")).tools] == ["x"]
+        assert servers["b"].starts == 0
+
+
+@pytest.mark.parametrize("answer", [["not", "a", "result"], "text", 7, None])
+async def test_an_answer_that_is_no_result_is_an_error_of_the_server(answer: Any) -> None:
+    servers = FakeServers(FakeServer("a", tools={"read": lambda _: answer}))
+
+    async with pooled(servers, spec("a")) as pool:
+        with pytest.raises(ToolExecutionError, match="no tool result"):
+            await call(pool, "a")
+
+
+async def test_calls_of_many_servers_overlap() -> None:
+    async def slow(_: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(1)
+        return text("done")
+
+    names = [f"s{number}" for number in range(20)]
+    servers = FakeServers(*(FakeServer(name, tools={"read": slow}) for name in names))
+
+    async with pooled(servers, *map(spec, names)) as pool:
+        before = asyncio.get_running_loop().time()
+        await asyncio.gather(*(call(pool, name) for name in names))
+        assert asyncio.get_running_loop().time() - before == pytest.approx(1, abs=0.5)
+        await eventually(lambda: all(pool.status(name).state == "connected" for name in names))

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes import tool
+from toolcrib.model.nesting import deeper_than
+from toolcrib.upstream.tool_list import MAX_PAGES, ListedTools, ListLimits, list_all_tools
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+
+
+class Pages:
+    """A server's pages in order; each leads to the next."""
+
+    def __init__(self, *pages: Any) -> None:
+        self._pages = pages
+        self.asked: list[Mapping[str, Any]] = []
+
+    async def __call__(self, params: Mapping[str, Any]) -> bytes:
+        self.asked.append(params)
+        number = int(params.get("cursor", "0"))
+        page = self._pages[number]
+        if isinstance(page, dict) and number + 1 < len(self._pages):
+            page = {"nextCursor": str(number + 1), **page}
+        return json.dumps(page).encode()
+
+
+async def listed(*pages: Any, **limits: int) -> ListedTools:
+    return await list_all_tools(Pages(*pages), ListLimits(**limits))
+
+
+def names(found: ListedTools) -> list[str]:
+    return [definition["name"] for definition in found.definitions]
+
+
+async def test_all_pages_are_followed_in_order() -> None:
+    pages = Pages({"tools": [tool("a"), tool("b")]}, {"tools": [tool("c")]}, {"tools": []}, {"tools": [tool("d")]})
+
+    found = await list_all_tools(pages, ListLimits())
+
+    assert names(found) == ["a", "b", "c", "d"]
+    assert pages.asked == [{}, {"cursor": "1"}, {"cursor": "2"}, {"cursor": "3"}]
+    assert found.warnings == []
+
+
+async def test_definitions_are_taken_as_they_are() -> None:
+    odd = {"name": "a", "x-more": {"n": [1, None]}, "inputSchema": {"$ref": "#/x"}}
+
+    assert (await listed({"tools": [odd]})).definitions == [odd]
+
+
+async def test_a_server_without_the_method_has_no_tools() -> None:
+    async def refuse(_: Mapping[str, Any]) -> bytes:
+        raise RpcError(METHOD_NOT_FOUND, "no tools here")
+
+    assert (await list_all_tools(refuse, ListLimits())).definitions == []
+
+
+async def test_another_error_is_raised() -> None:
+    async def refuse(_: Mapping[str, Any]) -> bytes:
+        raise RpcError(-32000, "not now")
+
+    with pytest.raises(RpcError):
+        await list_all_tools(refuse, ListLimits())
+
+
+async def test_a_server_that_fails_in_the_middle_is_not_taken_for_a_short_list() -> None:
+    async def fetch(params: Mapping[str, Any]) -> bytes:
+        if params:
+            raise RpcError(METHOD_NOT_FOUND, "gone")
+        return b'{"tools":[{"name":"a"}],"nextCursor":"2"}'
+
+    with pytest.raises(RpcError):
+        await list_all_tools(fetch, ListLimits())
+
+
+async def test_a_cursor_that_leads_to_itself_ends_the_list() -> None:
+    calls = 0
+
+    async def fetch(_: Mapping[str, Any]) -> bytes:
+        nonlocal calls
+        calls += 1
+        return json.dumps({"tools": [tool(f"t{calls}")], "nextCursor": "same"}).encode()
+
+    assert names(await list_all_tools(fetch, ListLimits())) == ["t1", "t2"]
+
+
+async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
+    calls = 0
+
+    async def fetch(_: Mapping[str, Any]) -> bytes:
+        nonlocal calls
+        calls += 1
+        return json.dumps({"tools": [], "nextCursor": str(calls)}).encode()
+
+    found = await list_all_tools(fetch, ListLimits())
+
+    assert calls == MAX_PAGES
+    assert found.warnings == ["the list goes on; only the first 0 tools were taken"]
+
+
+async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
+    pages = Pages({"tools": [tool("a"), tool("b"), tool("c")]}, {"tools": [tool("d")]})
+
+    found = await list_all_tools(pages, ListLimits(tools=2))
+
+    assert (names(found), len(pages.asked)) == (["a", "b"], 1)
+    assert found.warnings[0] == "'c' is beyond the limit of 2 tools a server"
+
+
+@pytest.mark.parametrize("entry", [{"description": "x"}, {"name": ""}, {"name": 5}, {"name": None}, "a", None, 7, []])
+async def test_an_entry_without_a_name_is_skipped_with_a_warning(entry: Any) -> None:
+    found = await listed({"tools": [entry, tool("a")]})
+
+    assert names(found) == ["a"]
+    assert found.warnings == ["an entry without a name was skipped"]
+
+
+async def test_of_two_entries_with_one_name_the_first_is_used_across_pages() -> None:
+    found = await listed({"tools": [tool("a", "First.")]}, {"tools": [tool("a", "Second.")]})
+
+    assert [definition["description"] for definition in found.definitions] == ["First."]
+    assert found.warnings == ["'a' is listed twice; the first is used"]
+
+
+async def test_a_definition_that_is_too_large_is_left_out() -> None:
+    found = await listed({"tools": [tool("big", "x" * 2000), tool("a")]}, definition_bytes=1000)
+
+    assert names(found) == ["a"]
+    assert found.warnings == ["the definition of 'big' is larger than 1000 bytes"]
+
+
+async def test_a_definition_that_is_nested_too_deep_is_left_out() -> None:
+    nested: Any = "x"
+    for _ in range(20):
+        nested = {"properties": nested}
+
+    found = await listed({"tools": [tool("deep", inputSchema=nested), tool("a")]}, nesting=20)
+
+    assert names(found) == ["a"]
+    assert found.warnings == ["the definition of 'deep' is nested deeper than 20 levels"]
+
+
+@pytest.mark.parametrize("page", [None, [], "x", 7])
+async def test_a_page_that_is_no_object_ends_the_list_with_a_warning(page: Any) -> None:
+    found = await listed(page)
+
+    assert found.definitions == []
+    assert found.warnings == ["a page of the tool list was not an object"]
+
+
+@pytest.mark.parametrize("entries", [None, {}, "x", 7])
+async def test_a_page_whose_tools_are_no_list_has_none(entries: Any) -> None:
+    assert (await listed({"tools": entries})).definitions == []
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [([None], None), ([5000], 5.0), ([5000, 1500], 1.5), ([0], 0.0), ([-3], 0.0), (["9"], None), ([True], None)],
+)
+async def test_the_shortest_time_to_live_of_all_pages_counts(values: list[Any], seconds: float | None) -> None:
+    pages = [{"tools": []} if value is None else {"tools": [], "ttlMs": value} for value in values]
+
+    assert (await listed(*pages)).ttl_seconds == seconds
+
+
+def nested(levels: int, kind: type) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value] if kind is list else {"a": value}
+    return value
+
+
+@given(levels=st.integers(0, 30), limit=st.integers(0, 30), kind=st.sampled_from([list, dict]))
+def test_nesting_is_counted_exactly(levels: int, limit: int, kind: type) -> None:
+    assert deeper_than(nested(levels, kind), limit) == (levels > limit)
+
+
+def test_a_value_nested_a_hundred_thousand_deep_is_judged_without_recursion() -> None:
+    assert deeper_than(nested(100_000, list), 64)
