@@ -11,7 +11,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench servers wheel clean
+.PHONY: help setup run test coverage check fix bench servers wheel model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,12 @@ bench: servers  ## measure; every file in bench/ that can be run
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+model: $(READY)  ## build the search model from DATA=folder; wants a GPU (training/README.md)
+	$(PIP) install -r training/requirements.txt
+	$(BIN)/python -m training.prepare $(DATA)
+	$(BIN)/python -m training.train --out training/.out --budget-seconds 3600
+	$(BIN)/python -m training.install training/.out
 
 clean:  ## remove everything that was installed or built here
 	rm -rf .venv .test-servers dist .coverage .coverage.* .coverage-html

@@ -1,0 +1,71 @@
+"""Text to vectors: what means the same lies close together."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolcrib.search.tokenizer import Tokenizer
+from toolcrib.search.transformer import Floats, Transformer
+from toolcrib.search.weights import Weights, WeightsUnreadable
+
+SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
+
+# Larger batches are no faster on one core, and hold more memory.
+_BATCH_PIECES = 256
+
+
+class Encoder:
+    """A small text encoder; safe to use from several threads."""
+
+    def __init__(self, tokenizer: Tokenizer, transformer: Transformer, identity: str) -> None:
+        self._tokenizer = tokenizer
+        self._transformer = transformer
+        self.identity = identity
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Encoder:
+        """The encoder in a weights file, by default the one that ships with Toolcrib."""
+        place = path or SHIPPED_WEIGHTS
+        weights = Weights.open(place)
+        try:
+            vocabulary = zlib.decompress(weights.arrays["vocabulary"].tobytes()).decode().split("\n")
+            heads, layers = int(weights.notes["heads"]), int(weights.notes["layers"])
+            transformer = Transformer(weights.arrays, heads=heads, layers=layers)
+            return cls(Tokenizer(vocabulary), transformer, weights.notes["identity"])
+        except (KeyError, ValueError, zlib.error) as error:
+            raise WeightsUnreadable(place, "something is missing in it") from error
+
+    @property
+    def dimensions(self) -> int:
+        return self._transformer.dimensions
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """One unit vector a text, in their order; of a long text only the beginning counts."""
+        pieces = [self._tokenizer.encode(text, self._transformer.max_pieces) for text in texts]
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for batch in _batches([len(own) for own in pieces]):
+            vectors[batch] = self._vectors([pieces[number] for number in batch])
+        return vectors
+
+    def _vectors(self, pieces: Sequence[Sequence[int]]) -> Floats:
+        lengths = np.array([len(own) for own in pieces])
+        padded = np.full((len(pieces), lengths.max()), self._tokenizer.padding, dtype=np.int32)
+        for row, own in zip(padded, pieces, strict=True):
+            row[: len(own)] = own
+        return self._transformer(padded, lengths)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Numbers of texts of about equal length, so that little padding is computed."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[number] > _BATCH_PIECES:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from toolcrib.model.tool import Tool
+from toolcrib.search.encoder import Encoder
+from toolcrib.search.encoder_text import document_text
+from toolcrib.search.tokenizer import Tokenizer, words
+from toolcrib.search.transformer import gelu
+from toolcrib.search.weights import Weights, WeightsUnreadable
+
+VOCABULARY = [
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ":", "|", "!", "?", "-"),
+    *("send", "mail", "weather", "file", "un", "##believ", "##able", "##s", "cafe", "東", "京", "a", "##b"),
+]
+WIDTH, INNER, HEADS, LAYERS, RANK, POSITIONS = 24, 48, 4, 2, 8, 32
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    return Tokenizer(VOCABULARY)
+
+
+@pytest.fixture
+def arrays() -> Arrays:
+    """A small model with random weights."""
+    chance = np.random.default_rng(1)
+
+    def floats(*shape: int) -> NDArray[np.float32]:
+        return chance.normal(0, 0.3, shape).astype(np.float32)
+
+    made: Arrays = {
+        "words.weight": chance.integers(-127, 128, (len(VOCABULARY), RANK), dtype=np.int8),
+        "words.scale": np.full(len(VOCABULARY), 0.01, dtype=np.float16),
+        "projection": floats(RANK, WIDTH).astype(np.float16),
+        "positions": floats(POSITIONS, WIDTH).astype(np.float16),
+        "embedding_norm.gain": 1 + floats(WIDTH),
+        "embedding_norm.bias": floats(WIDTH),
+        "vocabulary": np.frombuffer(zlib.compress("\n".join(VOCABULARY).encode()), dtype=np.uint8),
+    }
+    matrices = {
+        "attend": (WIDTH, 3 * WIDTH),
+        "attended": (WIDTH, WIDTH),
+        "widen": (WIDTH, INNER),
+        "narrow": (INNER, WIDTH),
+    }
+    for layer in range(LAYERS):
+        for name, shape in matrices.items():
+            made[f"layers.{layer}.{name}.weight"] = chance.integers(-127, 128, shape, dtype=np.int8)
+            made[f"layers.{layer}.{name}.scale"] = np.abs(floats(shape[1])) / 60
+            made[f"layers.{layer}.{name}.bias"] = floats(shape[1])
+        for name in ("attended_norm", "narrow_norm"):
+            made[f"layers.{layer}.{name}.gain"] = 1 + floats(WIDTH)
+            made[f"layers.{layer}.{name}.bias"] = floats(WIDTH)
+    return made
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Arrays], Path]:
+    def written(arrays: Arrays) -> Path:
+        path = tmp_path / "encoder.safetensors"
+        path.write_bytes(as_safetensors(arrays))
+        return path
+
+    return written
+
+
+@pytest.fixture
+def encoder(arrays: Arrays, write: Callable[[Arrays], Path]) -> Encoder:
+    return Encoder.load(write(arrays))
+
+
+def as_safetensors(arrays: Arrays) -> bytes:
+    kinds = {"int8": "I8", "uint8": "U8", "float16": "F16", "float32": "F32"}
+    header: dict[str, Any] = {"__metadata__": {"heads": str(HEADS), "layers": str(LAYERS), "identity": "test"}}
+    content = b""
+    for name, array in arrays.items():
+        place = [len(content), len(content) + array.nbytes]
+        header[name] = {"dtype": kinds[array.dtype.name], "shape": list(array.shape), "data_offsets": place}
+        content += array.tobytes()
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+class TestVectors:
+    def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(self, encoder: Encoder) -> None:
+        texts = ["send mail", "weather", "a file! send files? unbelievable - mail", ""]
+        vectors = encoder.encode(texts)
+        assert vectors.shape == (4, encoder.dimensions)
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        for text, vector in zip(texts, vectors, strict=True):
+            np.testing.assert_allclose(encoder.encode([text])[0], vector, atol=1e-5)
+
+    def test_no_texts_give_no_vectors(self, encoder: Encoder) -> None:
+        assert encoder.encode([]).shape == (0, WIDTH)
+
+    def test_the_same_texts_give_the_same_bits(self, encoder: Encoder) -> None:
+        texts = ["send mail", "weather?", "files"]
+        assert encoder.encode(texts).tobytes() == encoder.encode(texts).tobytes()
+
+    def test_many_texts_of_unequal_length_agree_with_each_alone(self, encoder: Encoder) -> None:
+        texts = ["mail " * count for count in (1, 3, 2, 25, 14, 7)] * 30
+        vectors = encoder.encode(texts)
+        for place in (0, 3, 100, 179):
+            np.testing.assert_allclose(encoder.encode([texts[place]])[0], vectors[place], atol=1e-5)
+
+    def test_only_the_beginning_of_a_long_text_counts(self, encoder: Encoder) -> None:
+        start = "mail " * POSITIONS
+        np.testing.assert_allclose(encoder.encode([start + "weather"]), encoder.encode([start]), atol=1e-6)
+
+    def test_the_forward_pass_agrees_with_one_written_out_token_by_token(
+        self, encoder: Encoder, arrays: Arrays
+    ) -> None:
+        pieces = Tokenizer(VOCABULARY).encode("send mail unbelievable", POSITIONS)
+        np.testing.assert_allclose(
+            encoder.encode(["send mail unbelievable"])[0], slow_vector(arrays, pieces), atol=1e-5
+        )
+
+
+class TestGelu:
+    def test_it_is_exact_to_a_millionth(self) -> None:
+        points = np.linspace(-9, 9, 3001, dtype=np.float32)
+        exact = [0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in points.tolist()]
+        computed = points.copy()
+        gelu(computed)
+        np.testing.assert_allclose(computed, exact, atol=1e-6)
+
+
+class TestWordPieces:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("Send MAIL", ["send", "mail"]),
+            ("mail-server!", ["mail", "-", "server", "!"]),
+            ("Café", ["cafe"]),
+            ("東京weather", ["東", "京", "weather"]),
+            ("a\tb\nc\u00a0d", ["a", "b", "c", "d"]),
+            ("x\x00y\u200bz\ufffd", ["xyz"]),
+            ("a\x01b", ["ab"]),
+            ("naïve…résumé", ["naive", "…", "resume"]),
+        ],
+    )
+    def test_words_follow_the_rules_of_the_uncased_vocabulary(self, text: str, expected: list[str]) -> None:
+        assert words(text) == expected
+
+    def test_the_longest_piece_wins_and_continues_with_marked_pieces(self, tokenizer: Tokenizer) -> None:
+        assert pieces_of(tokenizer, "unbelievable files") == ["un", "##believ", "##able", "file", "##s"]
+
+    def test_a_word_that_does_not_come_out_even_is_unknown_as_a_whole(self, tokenizer: Tokenizer) -> None:
+        assert pieces_of(tokenizer, "unzip mail") == ["[UNK]", "mail"]
+
+    def test_a_word_of_more_than_a_hundred_letters_is_unknown(self, tokenizer: Tokenizer) -> None:
+        assert pieces_of(tokenizer, "a" + "b" * 99) == ["a", *["##b"] * 99]
+        assert pieces_of(tokenizer, "a" + "b" * 100) == ["[UNK]"]
+
+    def test_marks_stand_around_a_text_and_count_towards_its_limit(self, tokenizer: Tokenizer) -> None:
+        assert [VOCABULARY[number] for number in tokenizer.encode("mail mail mail", 4)] == [
+            "[CLS]",
+            "mail",
+            "mail",
+            "[SEP]",
+        ]
+
+    @given(st.text(max_size=200))
+    def test_any_text_gives_numbers_of_the_vocabulary_within_the_limit(self, text: str) -> None:
+        numbers = Tokenizer(VOCABULARY).encode(text, 16)
+        assert 2 <= len(numbers) <= 16
+        assert all(0 <= number < len(VOCABULARY) for number in numbers)
+
+
+class TestWeightsFile:
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(WeightsUnreadable, match=r"nothing\.safetensors"):
+            Encoder.load(tmp_path / "nothing.safetensors")
+
+    @pytest.mark.parametrize("size", [0, 5, 40, 3_000])
+    def test_a_file_cut_short_is_refused(self, arrays: Arrays, write: Callable[[Arrays], Path], size: int) -> None:
+        path = write(arrays)
+        path.write_bytes(path.read_bytes()[:size])
+        with pytest.raises(WeightsUnreadable):
+            Encoder.load(path)
+
+    @given(st.binary(max_size=300))
+    def test_any_bytes_are_refused_or_read(self, tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+        path = tmp_path_factory.mktemp("weights") / "any"
+        path.write_bytes(content)
+        with pytest.raises(WeightsUnreadable):
+            Encoder.load(path)
+
+    def test_a_file_without_one_of_its_matrices_is_refused(
+        self, arrays: Arrays, write: Callable[[Arrays], Path]
+    ) -> None:
+        del arrays["layers.1.widen.weight"]
+        with pytest.raises(WeightsUnreadable):
+            Encoder.load(write(arrays))
+
+    def test_arrays_come_back_as_they_were_written_and_cannot_be_changed(
+        self, arrays: Arrays, write: Callable[[Arrays], Path]
+    ) -> None:
+        weights = Weights.open(write(arrays))
+        assert set(weights.arrays) == set(arrays)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(weights.arrays[name], array)
+            assert not weights.arrays[name].flags.writeable
+
+
+class TestToolText:
+    def test_a_tool_reads_server_name_description_parameters(self) -> None:
+        tool = make_tool("github", "createPullRequest_v2", "Open a pull\n  request.", ["baseBranch", "dry_run"])
+        assert document_text(tool) == "github create Pull Request v2: Open a pull request. | base Branch, dry run"
+
+    def test_missing_parts_leave_no_gaps(self) -> None:
+        assert document_text(make_tool("", "ping", "", [])) == "ping:"
+        assert document_text(make_tool("net", "ping", "", ["host"])) == "net ping: | host"
+
+    def test_brands_in_server_names_stay_whole(self) -> None:
+        assert document_text(make_tool("YouTube-data", "search", "", [])) == "YouTube data search:"
+
+    @pytest.mark.parametrize(
+        ("given_text", "kept"),
+        [
+            ("Deploy Server Notion @smithery/notion Try in Playground list-databases", "list-databases"),
+            ("Description not available", ""),
+            ("Tool description not accessible via automated extraction", ""),
+            ("Explains why a description not available elsewhere matters.", None),
+        ],
+    )
+    def test_what_registries_put_in_place_of_a_description_is_left_out(self, given_text: str, kept: str | None) -> None:
+        text = document_text(make_tool("s", "t", given_text, []))
+        assert text == f"s t: {given_text if kept is None else kept}".strip()
+
+    def test_the_title_stands_in_for_a_missing_description(self) -> None:
+        tool = Tool.from_mcp("s", {"name": "t", "title": "Send a fax"})
+        assert document_text(tool) == "s t: Send a fax"
+
+    def test_a_long_description_and_many_parameters_are_cut(self) -> None:
+        text = document_text(make_tool("s", "t", "x" * 5_000, [f"p{number}" for number in range(40)]))
+        assert text.count("x") == 1_200
+        assert text.endswith("| p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15")
+
+    @pytest.mark.parametrize(
+        "schema", [None, [], {"properties": None}, {"properties": ["a"]}, {"properties": {"": {}}}]
+    )
+    def test_a_schema_of_another_shape_does_no_harm(self, schema: object) -> None:
+        tool = Tool.from_mcp("s", {"name": "t", "description": "d", "inputSchema": schema})
+        assert document_text(tool) == "s t: d"
+
+
+def make_tool(server: str, name: str, description: str, parameters: list[str]) -> Tool:
+    schema = {"type": "object", "properties": {parameter: {} for parameter in parameters}}
+    return Tool.from_mcp(server, {"name": name, "description": description, "inputSchema": schema})
+
+
+def pieces_of(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [VOCABULARY[number] for number in tokenizer.pieces(text, 1_000)]
+
+
+def slow_vector(arrays: Mapping[str, NDArray[Any]], pieces: list[int]) -> NDArray[np.float64]:
+    """The same model in loops and 64 bits, as a text book writes it."""
+
+    def linear(rows: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        weight = arrays[f"{name}.weight"].astype(np.float64) * arrays[f"{name}.scale"]
+        return np.asarray(rows @ weight + arrays[f"{name}.bias"])
+
+    def norm(rows: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
+        return np.asarray(scaled * arrays[f"{name}.gain"] + arrays[f"{name}.bias"])
+
+    rows = arrays["words.weight"][pieces].astype(np.float64) * arrays["words.scale"][pieces].astype(np.float64)[:, None]
+    values = rows @ arrays["projection"].astype(np.float64) + arrays["positions"][: len(pieces)].astype(np.float64)
+    values = norm(values, "embedding_norm")
+    size = WIDTH // HEADS
+    for layer in (f"layers.{number}" for number in range(LAYERS)):
+        queries, keys, contents = np.split(linear(values, f"{layer}.attend"), 3, axis=1)
+        mixed = np.zeros_like(values)
+        for head in range(HEADS):
+            own = slice(head * size, (head + 1) * size)
+            for place in range(len(pieces)):
+                weights = np.exp(keys[:, own] @ queries[place, own] / math.sqrt(size))
+                mixed[place, own] = weights @ contents[:, own] / weights.sum()
+        values = norm(values + linear(mixed, f"{layer}.attended"), f"{layer}.attended_norm")
+        wide = linear(values, f"{layer}.widen")
+        wide = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        values = norm(values + linear(wide, f"{layer}.narrow"), f"{layer}.narrow_norm")
+    mean = values.mean(axis=0)
+    return np.asarray(mean / np.linalg.norm(mean))

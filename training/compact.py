@@ -1,0 +1,61 @@
+"""Model states in few bytes: word rows in 8 bits, the rest in 16, in parts small enough to travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_PART_BYTES = 15_000_000
+_WORDS = "words.weight"
+_ROWS, _SCALE = "words.rows", "words.scale"
+
+Array = NDArray[Any]
+
+
+def save(folder: Path, name: str, state: Mapping[str, Array]) -> None:
+    """Write `name.0.npz`, `name.1.npz` and so on; earlier ones of that name go."""
+    for old in folder.glob(f"{name}.*.npz"):
+        old.unlink()
+    for number, part in enumerate(_parts(_compact(state))):
+        np.savez(folder / f"{name}.{number}.npz", **part)
+
+
+def load(folder: Path, name: str) -> dict[str, Array]:
+    """The state that `save` wrote, in 32 bits."""
+    arrays: dict[str, Array] = {}
+    for path in sorted(folder.glob(f"{name}.*.npz")):
+        with np.load(path) as part:
+            arrays.update(part)
+    if not arrays:
+        raise FileNotFoundError(f"no {name}.*.npz in {folder}")
+    rows, scale = arrays.pop(_ROWS), arrays.pop(_SCALE)
+    state = {key: array.astype(np.float32) for key, array in arrays.items()}
+    return {_WORDS: rows.astype(np.float32) * scale[:, None], **state}
+
+
+def quantize_rows(matrix: Array) -> tuple[Array, Array]:
+    """Bytes and one scale a row: row times scale is close to the matrix's row."""
+    scale = np.maximum(np.abs(matrix).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
+    return np.rint(matrix / scale[:, None]).astype(np.int8), scale
+
+
+def _compact(state: Mapping[str, Array]) -> dict[str, Array]:
+    rows, scale = quantize_rows(state[_WORDS])
+    rest = {key: array.astype(np.float16) for key, array in state.items() if key != _WORDS}
+    return {_ROWS: rows, _SCALE: scale, **rest}
+
+
+def _parts(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+    parts: list[dict[str, Array]] = [{}]
+    size = 0
+    for key, array in arrays.items():
+        if parts[-1] and size + array.nbytes > MOST_PART_BYTES:
+            parts.append({})
+            size = 0
+        parts[-1][key] = array
+        size += array.nbytes
+    return parts
