@@ -2,8 +2,8 @@
 
     python -m bench.cli
 
-Every round runs each command once, so that a busy machine slows all of them alike; the medians are compared. numpy is
-no dependency yet: where it is missing, set BENCH_PYTHON to an interpreter that has it besides what Toolcrib needs.
+Every round runs each command once, so that a busy machine slows all of them alike; the medians are compared.
+BENCH_PYTHON names another interpreter to measure.
 """
 
 from __future__ import annotations
