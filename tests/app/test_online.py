@@ -16,6 +16,7 @@ from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from tests.upstream.children import is_running
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.config.paths import Paths
+from toolcrib.config.settings import ToolRule
 from toolcrib.demo.servers import demo_servers
 from toolcrib.errors import Problem
 from toolcrib.model.server import StdioLaunch
@@ -80,6 +81,24 @@ async def test_what_is_wrong_with_the_configuration_is_reported_at_the_start(cap
 
     assert "file.yaml: servers.x: no command" in caplog.text
     assert "unknown key zervers" in caplog.text
+
+
+@pytest.mark.parametrize(("precedence", "is_said"), [("first", True), ("deny", False)])
+async def test_a_deny_rule_outdone_by_an_allow_is_said_at_the_start(
+    precedence: Any, is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    behind = FakeServers(FakeServer("files", [tool("read_file"), tool("delete_file")]))
+    rules = (ToolRule(("*",), enabled=True), ToolRule(("*delete*",), enabled=False))
+    settings = Settings(servers=(spec("files"),), tool_rules=rules, rule_precedence=precedence)
+    async with open_gateway(settings=settings, opener=behind) as gateway:
+        await gateway.list_tools("files")
+    caplog.clear()
+
+    async with open_gateway(settings=settings, opener=behind) as gateway:
+        await gateway.search_tools("delete")
+        await eventually(lambda: not is_said or "files:delete_file" in caplog.text)
+
+    assert ("files:delete_file" in caplog.text) is is_said
 
 
 async def test_with_no_configuration_at_all_a_gateway_opens_and_says_that_nothing_is_there() -> None:

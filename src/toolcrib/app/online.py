@@ -156,6 +156,10 @@ class Online:
         """Make the tools searchable one server at a time, so that neither a request nor the first search waits long."""
         for _ in iter(self._offline.stock.index_next, False):
             await asyncio.sleep(0)  # others first
+        if self.settings.rule_precedence != "deny":
+            # Only then can a rule that allows outdo one that denies: said as soon as the tools it concerns are known.
+            for warning in self._offline.stock.warnings:
+                log.warning("%s", warning)
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
