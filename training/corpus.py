@@ -67,7 +67,7 @@ class Corpus:
     dev_sets: list[DevSet]
 
 
-def read_corpus(folder: Path, extra: Path, *, is_readable: Callable[[str], bool], compounds: int, seed: int) -> Corpus:
+def read_corpus(folder: Path, extra: Sequence[Path], *, is_readable: Callable[[str], bool], compounds: int, seed: int) -> Corpus:
     """Everything in the folder; what may be trained on is kept apart from what is only measured."""
     chance = random.Random(seed)
     entries = read_entries(folder)
@@ -76,7 +76,7 @@ def read_corpus(folder: Path, extra: Path, *, is_readable: Callable[[str], bool]
     asked_in_dev = {_plain(text) for dev in dev_sets for text, _ in dev.queries}
     items = [
         *_intents("intents", folder / INTENTS / "train.jsonl", numbers, entries),
-        *_intents("extra", extra, numbers, entries),
+        *(item for path in extra for item in _intents("extra", path, numbers, entries)),
         *(item for name in ("metatool", "sealtools", "bfcl") for item in _labelled_training(folder, name, numbers)),
     ]
     items = [item for item in items if _plain(item.text) not in asked_in_dev and is_readable(item.text)]
@@ -133,12 +133,14 @@ def _validation(folder: Path, numbers: dict[tuple[str, str], int]) -> DevSet:
 
 def _intents(source: str, path: Path, numbers: dict[tuple[str, str], int], entries: Sequence[Entry]) -> Iterator[Item]:
     for row in read_rows(path):
-        number = numbers["toucan", row["id"]]
-        if not entries[number].is_trained:
+        tools = [numbers["toucan", key] for key in row.get("tools") or [row["id"]]]
+        if not all(entries[number].is_trained for number in tools):
             if source == "extra":
-                raise ValueError(f"{row['id']} belongs to a held-back server")
+                raise ValueError(f"{row} belongs to a held-back server")
             continue
-        yield from (Item(source, text, [number]) for text in row["q"])
+        # Requests of one tool that we wrote ourselves are of the same kind as those that came with the data.
+        kind = source if len(row["q"]) != 3 or len(tools) > 1 else "intents"
+        yield from (Item(kind, text, tools) for text in row["q"])
 
 
 def _labelled_training(folder: Path, name: str, numbers: dict[tuple[str, str], int]) -> Iterator[Item]:

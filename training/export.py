@@ -1,4 +1,4 @@
-"""The student as the file that ships: 8-bit matrices, the vocabulary, and what it is."""
+"""The student as the file that ships: 4-bit words, 8-bit matrices, the vocabulary, and what it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.compact import quantize_rows
+from training.compact import quantize_rows, quantize_words, restore_words
 from training.model import HEADS, State
 
 MOST_PIECES = 160
@@ -28,9 +28,10 @@ def quantized(state: Mapping[str, Array]) -> State:
     """The state as the shipped file will hold it, in 32 bits again: what has to be measured."""
     rounded = {}
     for key, array in state.items():
-        if key == "words.weight" or (key.rsplit(".", 2)[-2] in _MATRICES and key.endswith(".weight")):
+        if key == "words.weight":
+            rounded[key] = restore_words(*quantize_words(array))
+        elif key.rsplit(".", 2)[-2] in _MATRICES and key.endswith(".weight"):
             rows, scale = quantize_rows(array)
-            scale = scale.astype(np.float16).astype(np.float32) if key == "words.weight" else scale
             rounded[key] = rows.astype(np.float32) * scale[:, None]
         elif key in {"projection.weight", "positions.weight"}:
             rounded[key] = array.astype(np.float16).astype(np.float32)
@@ -58,10 +59,10 @@ def write(path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], not
 
 
 def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int) -> dict[str, Array]:
-    rows, scale = quantize_rows(state["words.weight"][kept])
+    rows, scale = quantize_words(state["words.weight"][kept])
     arrays = {
         "words.weight": rows,
-        "words.scale": scale.astype(np.float16),
+        "words.scale": scale,
         "projection": state["projection.weight"].T.astype(np.float16),
         "positions": state["positions.weight"][:MOST_PIECES].astype(np.float16),
         "embedding_norm.gain": state["embedding_norm.weight"],

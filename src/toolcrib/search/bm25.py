@@ -6,15 +6,23 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from toolcrib.search.document import Document
+from toolcrib.search.stored_terms import Posting, StoredTerms
+
+Floats = NDArray[np.float32]
 
 # The optimum is flat: on the training queries 1.0 to 1.8 differ by a third of a point.
 _SATURATION = 1.4
 # More repeats within one field add nothing but length, so stuffing it with a keyword costs more than it gains.
 _MOST_REPEATS = 2
+# Strengths are multiples of this part: they fit 16 bits exactly, so a stored index scores as a fresh one does.
+_STEPS = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,7 @@ class Block:
 
     start: int
     stop: int
-    terms: tuple[str, ...]
+    terms: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> range:
@@ -31,37 +39,52 @@ class Block:
 
 
 @dataclass(slots=True)
-class _Posting:
+class _Growing:
     """The documents that hold one term, ascending, and how strongly each does (0..1)."""
 
-    documents: array[int] = field(default_factory=lambda: array("Q"))
+    documents: array[int] = field(default_factory=lambda: array("I"))
     strengths: array[float] = field(default_factory=lambda: array("f"))
 
-    def span(self, block: Block) -> slice:
-        return slice(bisect_left(self.documents, block.start), bisect_left(self.documents, block.stop))
+    def remove(self, block: Block) -> None:
+        gone = slice(bisect_left(self.documents, block.start), bisect_left(self.documents, block.stop))
+        del self.documents[gone], self.strengths[gone]
+
+    def posting(self) -> Posting:
+        # Views of the arrays: they must not outlive the next change.
+        return (
+            np.frombuffer(self.documents, dtype=np.uint32),
+            np.frombuffer(self.strengths, dtype=np.float32),
+        )
 
 
 class Bm25:
     """Ranks documents by the words they share with a query.
 
-    Documents are numbered as they come and no number is used twice. What is stored of a document never depends on the
-    others, so a block costs the same to add or remove however large the rest is.
+    Documents are numbered as they come and no number is used twice; those of `stored` come first. What is kept of a
+    document never depends on the others, so a block costs the same to add or remove however large the rest is.
     """
 
-    def __init__(self) -> None:
-        self._postings: dict[str, _Posting] = {}
-        self._next = 0
-        self._live = 0
+    def __init__(self, stored: StoredTerms | None = None) -> None:
+        self._stored = stored or StoredTerms.empty()
+        self._growing: dict[str, _Growing] = {}
+        # Documents of the stored part that were removed stay in its postings: they are left out by this.
+        self._is_gone: NDArray[np.bool_] | None = None
+        self._next = self._live = self._stored.documents
 
     def __contains__(self, term: str) -> bool:
-        return term in self._postings
+        return term in self._growing or self._holders(term) > 0
+
+    @property
+    def size(self) -> int:
+        """One more than the highest number given."""
+        return self._next
 
     def add(self, documents: Iterable[Document]) -> Block:
         """Index a block of documents under the next numbers."""
         start, seen = self._next, set[str]()
         for document in documents:
             for term, strength in _strengths(document).items():
-                posting = self._postings.get(term) or self._postings.setdefault(term, _Posting())
+                posting = self._growing.get(term) or self._growing.setdefault(term, _Growing())
                 posting.documents.append(self._next)
                 posting.strengths.append(strength)
                 seen.add(term)
@@ -70,43 +93,62 @@ class Bm25:
         return Block(start, self._next, tuple(seen))
 
     def remove(self, block: Block) -> None:
-        """Forget a block that `add` returned."""
-        for term in block.terms:
-            posting = self._postings[term]
-            gone = posting.span(block)
-            del posting.documents[gone], posting.strengths[gone]
-            if not posting.documents:
-                del self._postings[term]
+        """Forget a block that `add` returned, or one of the stored part."""
         self._live -= len(block.numbers)
+        if block.start < self._stored.documents:
+            if self._is_gone is None:
+                self._is_gone = np.zeros(self._stored.documents, dtype=np.bool_)
+            self._is_gone[block.start : block.stop] = True
+        for term in block.terms:
+            posting = self._growing[term]
+            posting.remove(block)
+            if not posting.documents:
+                del self._growing[term]
 
-    def scores(self, weights: Mapping[str, float], within: Block | None = None) -> dict[int, float]:
-        """Score every document that holds one of the terms, or only those of one block."""
-        scores: dict[int, float] = {}
+    def scores(self, weights: Mapping[str, float]) -> Floats:
+        """The score of every number; 0 for documents that hold none of the terms, and for those that are gone."""
+        scores = np.zeros(self._next, dtype=np.float32)
         for term, weight in weights.items():
-            posting = self._postings.get(term)
-            if posting is not None:
-                _accumulate(scores, posting, weight * self._rarity(term), within)
+            worth = np.float32(weight * self.rarity(term))
+            for documents, strengths in self._postings(term):
+                scores[documents] += worth * strengths
+        if self._is_gone is not None:
+            scores[: len(self._is_gone)][self._is_gone] = 0
         return scores
 
     def ideal(self, weights: Mapping[str, float]) -> float:
         """What a document would score that held every term as strongly as can be; unknown terms count as the rarest."""
-        return sum(weight * self._rarity(term) for term, weight in weights.items())
+        return sum(weight * self.rarity(term) for term, weight in weights.items())
 
-    def _rarity(self, term: str) -> float:
-        posting = self._postings.get(term)
-        holders = len(posting.documents) if posting is not None else 0
+    def rarity(self, term: str) -> float:
+        """How much a term tells: the fewer documents hold it, the more."""
+        holders = self._holders(term)
         return math.log(1 + (self._live - holders + 0.5) / (holders + 0.5))
 
+    def vocabulary(self) -> Iterable[str]:
+        """Every term that a document holds or, while removed ones are not cleared away, held."""
+        yield from self._growing
+        yield from (term for term in self._stored.terms if term not in self._growing)
 
-def _accumulate(scores: dict[int, float], posting: _Posting, worth: float, within: Block | None) -> None:
-    documents: Sequence[int] = posting.documents
-    strengths: Sequence[float] = posting.strengths
-    if within is not None:
-        span = posting.span(within)
-        documents, strengths = documents[span], strengths[span]
-    known = scores.get
-    for document, strength in zip(documents, strengths, strict=True):
-        scores[document] = known(document, 0.0) + worth * strength
+    def all_postings(self) -> Iterable[tuple[str, list[Posting]]]:
+        """Each term with its postings, as they would be stored."""
+        return ((term, list(self._postings(term))) for term in sorted(self.vocabulary()))
+
+    def _postings(self, term: str) -> Iterable[Posting]:
+        stored = self._stored.posting(term)
+        if stored is not None:
+            yield stored
+        growing = self._growing.get(term)
+        if growing is not None:
+            yield growing.posting()
+
+    def _holders(self, term: str) -> int:
+        growing, stored = self._growing.get(term), self._stored.posting(term)
+        count = len(growing.documents) if growing is not None else 0
+        if stored is None:
+            return count
+        gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[stored[0]]))
+        return count + len(stored[0]) - gone
 
 
 def _strengths(document: Document) -> dict[str, float]:
@@ -116,4 +158,4 @@ def _strengths(document: Document) -> dict[str, float]:
         dilution = 1 - kind.length_effect + kind.length_effect * len(words) / kind.usual_length
         for term, count in Counter(words).items():
             weighed[term] += kind.weight * min(count, _MOST_REPEATS) / dilution
-    return {term: weight / (weight + _SATURATION) for term, weight in weighed.items()}
+    return {term: round(_STEPS * weight / (weight + _SATURATION)) / _STEPS for term, weight in weighed.items()}

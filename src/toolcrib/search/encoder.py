@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from toolcrib.errors import ToolcribError
+from toolcrib.search.arrays_file import ArraysFile, FileDamaged
 from toolcrib.search.tokenizer import Tokenizer
 from toolcrib.search.transformer import Floats, Transformer
-from toolcrib.search.weights import Weights, WeightsUnreadable
 
 SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 
 # Larger batches are no faster on one core, and hold more memory.
 _BATCH_PIECES = 256
+
+
+class WeightsUnreadable(ToolcribError):
+    """The file that holds the encoder is missing or damaged."""
+
+    code = "WEIGHTS_UNREADABLE"
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"cannot read the search model {path}: {why}", hint="install Toolcrib again")
 
 
 class Encoder:
@@ -30,14 +41,28 @@ class Encoder:
     def load(cls, path: Path | None = None) -> Encoder:
         """The encoder in a weights file, by default the one that ships with Toolcrib."""
         place = path or SHIPPED_WEIGHTS
-        weights = Weights.open(place)
         try:
+            weights = ArraysFile.open(place)
             vocabulary = zlib.decompress(weights.arrays["vocabulary"].tobytes()).decode().split("\n")
             heads, layers = int(weights.notes["heads"]), int(weights.notes["layers"])
             transformer = Transformer(weights.arrays, heads=heads, layers=layers)
             return cls(Tokenizer(vocabulary), transformer, weights.notes["identity"])
+        except OSError as error:
+            raise WeightsUnreadable(place, error.strerror or str(error)) from error
+        except FileDamaged as error:
+            raise WeightsUnreadable(place, str(error)) from error
         except (KeyError, ValueError, zlib.error) as error:
             raise WeightsUnreadable(place, "something is missing in it") from error
+
+    @classmethod
+    def shipped(cls) -> Encoder:
+        """The encoder that ships with Toolcrib, the same one for everybody."""
+        return _shipped()
+
+    @property
+    def whole_words(self) -> Sequence[str]:
+        """The words that are one piece, the most common first."""
+        return self._tokenizer.whole_words
 
     @property
     def dimensions(self) -> int:
@@ -57,6 +82,11 @@ class Encoder:
         for row, own in zip(padded, pieces, strict=True):
             row[: len(own)] = own
         return self._transformer(padded, lengths)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Encoder:
+    return Encoder.load()
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
 from toolcrib.model.tool import Tool
+from toolcrib.search.arrays_file import Array
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import squash
 
 
 class ExactNames:
-    """Numbers of tools by their name and by `server:tool`."""
+    """Numbers of tools by their name and by `server:tool`; of a stored index, also numbers that are gone by now."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: Mapping[str, Array] | None = None) -> None:
+        arrays = stored or stored_arrays([])
+        self._stored_keys, self._stored_numbers = arrays["names.keys"], arrays["names.numbers"]
         self._numbers: dict[str, list[int]] = {}
 
     def add(self, number: int, tool: Tool) -> None:
@@ -20,14 +28,33 @@ class ExactNames:
     def remove(self, number: int, tool: Tool) -> None:
         """Forget a tool that was added under this number."""
         for key in _tool_keys(tool):
-            self._numbers[key].remove(number)
-            if not self._numbers[key]:
-                del self._numbers[key]
+            own = self._numbers.get(key, [])
+            if number in own:
+                own.remove(number)
+            if not own:
+                self._numbers.pop(key, None)
 
     def find(self, text: str) -> list[int]:
         """The tools that `text` names in full."""
-        keys = {_key(text), text.strip()}
-        return [number for key in sorted(keys) for number in self._numbers.get(key, ())]
+        keys = sorted({_key(text), text.strip()})
+        return [number for key in keys for number in (*self._stored(key), *self._numbers.get(key, ()))]
+
+    def _stored(self, key: str) -> Sequence[int]:
+        digest = np.uint64(_digest(key))
+        first, last = (
+            np.searchsorted(self._stored_keys, digest, "left"),
+            np.searchsorted(self._stored_keys, digest, "right"),
+        )
+        return [int(number) for number in self._stored_numbers[first:last]]
+
+
+def stored_arrays(tools: Iterable[Tool]) -> dict[str, Array]:
+    """The arrays of the names of these tools, numbered in their order."""
+    rows = sorted((_digest(key), number) for number, tool in enumerate(tools) for key in _tool_keys(tool))
+    return {
+        "names.keys": np.array([digest for digest, _ in rows], dtype=np.uint64),
+        "names.numbers": np.array([number for _, number in rows], dtype=np.uint32),
+    }
 
 
 def closeness(tool: Tool, text: str) -> int:
@@ -52,3 +79,7 @@ def _tool_keys(tool: Tool) -> set[str]:
 def _key(text: str) -> str:
     cut = text[:MAX_QUERY_CHARACTERS]
     return squash(cut) or cut.strip()
+
+
+def _digest(key: str) -> int:
+    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -40,10 +40,16 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`is_named` when the query is the tool's name in full; words without meaning of their own are left out."""
+    """`is_named` when the query is the tool's name in full; words without meaning of their own are left out.
+
+    `closeness` is how near the meanings of query and tool are (1 is the same), None where that is not known yet;
+    `spelled` is the query as it was understood, where words were put right.
+    """
 
     is_named: bool
     words: tuple[WordMatch, ...]
+    closeness: float | None = None
+    spelled: str = ""
 
 
 def explain_words(text: str, document: Document, is_known: Callable[[str], bool]) -> tuple[WordMatch, ...]:

@@ -2,121 +2,261 @@
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from toolcrib.model.tool import Tool, ToolMatch
+from toolcrib.search import fusion
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.document import server_documents
+from toolcrib.search.encoder import Encoder
+from toolcrib.search.encoder_text import document_text
+from toolcrib.search.evidence import POOL, Evidence, gather
 from toolcrib.search.exact import ExactNames, closeness
 from toolcrib.search.explain import Explanation, explain_words
-from toolcrib.search.query import MAX_QUERY_CHARACTERS, Query
+from toolcrib.search.index_file import Contents, IndexFile
+from toolcrib.search.inventory import Inventory, text_hash
+from toolcrib.search.query import MAX_QUERY_CHARACTERS
+from toolcrib.search.reader import QueryReader
+from toolcrib.search.vectors import Floats, Vectors, quantized
 
 Allowed = Callable[[Tool], bool]
+Tags = Callable[[Tool], Iterable[str]]
+Codes = NDArray[np.int8]
+Scale = np.float32
+
+_ENCODED_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Unencoded:
+    """A tool that is found by its words only, until it gets the vector of this text."""
+
+    number: int
+    text: str
+
+    @property
+    def key(self) -> bytes:
+        return text_hash(self.text)
 
 
 class ToolIndex:
-    """Tools, found by what they do or by name; `tags` gives the words that rules attach to a tool."""
+    """Tools, found by what they do or by name; `tags` gives the words that rules attach to a tool.
 
-    def __init__(self, tools: Iterable[Tool] = (), *, tags: Callable[[Tool], Iterable[str]] | None = None) -> None:
+    Tools given here or to `add` have their vectors when the call returns. Where that takes too long, `add_words` makes
+    them searchable by their words at once; `unencoded` then tells what is left to do, and `put_vectors` takes it.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        tags: Tags | None = None,
+        encoder: Encoder | None = None,
+        stored: IndexFile | None = None,
+    ) -> None:
         self._tags = tags or _no_tags
-        self._tools: dict[int, Tool] = {}
-        self._blocks: dict[str, Block] = {}
-        self._words = Bm25()
-        self._names = ExactNames()
+        self._encoder = encoder or Encoder.shipped()
+        contents = stored or IndexFile.nothing(self._encoder.dimensions)
+        self._tools = Inventory(contents.arrays)
+        self._words = Bm25(contents.terms)
+        self._vectors = Vectors(self._encoder.dimensions, contents.arrays)
+        self._names = ExactNames(contents.arrays)
+        self._blocks = {server: Block(*span) for server, span in contents.spans.items()}
+        self._marks = dict(contents.marks)
+        self._waiting: dict[int, str] = {}
+        self._reader = QueryReader(self._words, self._encoder)
+        for block in self._blocks.values():
+            self._wait_for_vectors(block)
         self.add(tools)
 
+    @classmethod
+    def load(cls, path: Path, *, tags: Tags | None = None, encoder: Encoder | None = None) -> ToolIndex:
+        """An index that `save` wrote, mapped into memory; raises `IndexUnreadable`."""
+        own = encoder or Encoder.shipped()
+        return cls(tags=tags, encoder=own, stored=IndexFile.open(path, own))
+
+    def save(self, path: Path) -> None:
+        """Write everything to a file, all or nothing."""
+        IndexFile.write(path, self._contents(), self._encoder)
+
     def __len__(self) -> int:
-        return len(self._tools)
+        return sum(len(block.numbers) for block in self._blocks.values())
 
     @property
     def servers(self) -> tuple[str, ...]:
         return tuple(sorted(self._blocks))
 
+    def mark(self, server: str) -> str | None:
+        """What `add_words` was told about a server's tools, or None where the index has none."""
+        return self._marks.get(server, "") if server in self._blocks else None
+
+    # -- changing
+
     def add(self, tools: Iterable[Tool]) -> None:
         """Add tools to their servers; one of a known server and name takes the place of the old one."""
+        self.add_words(tools)
+        while waiting := self.unencoded(_ENCODED_AT_ONCE):
+            self.put_vectors(waiting, self._encoder.encode([one.text for one in waiting]))
+
+    def add_words(self, tools: Iterable[Tool], *, mark: str = "") -> None:
+        """The same without making vectors; `mark` is kept with the servers, for the caller to know them again by."""
         by_server: dict[str, dict[str, Tool]] = {}
         for tool in tools:
             by_server.setdefault(tool.server, {})[tool.name] = tool
         for server, named in by_server.items():
             known = {tool.name: tool for tool in self._tools_of(server)}
+            vectors = self._known_vectors(server)
             self.remove(server)
-            self._add_server(server, list({**known, **named}.values()))
+            self._add_server(server, list({**known, **named}.values()), mark)
+            self._reuse(vectors, self._blocks[server])
 
     def remove(self, server: str) -> None:
         """Forget all tools of a server; an unknown one is no error."""
         block = self._blocks.pop(server, None)
         if block is None:
             return
+        self._marks.pop(server, None)
         self._words.remove(block)
         for number in block.numbers:
-            self._names.remove(number, self._tools.pop(number))
+            self._names.remove(number, self._tools[number])
+            self._waiting.pop(number, None)
+        self._vectors.forget(block.numbers)
+        self._tools.remove(block.numbers)
+        self._reader.forget()
+
+    def unencoded(self, most: int) -> list[Unencoded]:
+        """Some of the tools that have no vector yet, first come first."""
+        return [Unencoded(number, text) for number, text in islice(self._waiting.items(), most)]
+
+    def put_vectors(self, waiting: Sequence[Unencoded], vectors: Floats) -> None:
+        """Give tools their unit vectors; those that left meanwhile are passed over."""
+        codes, scales = quantized(vectors)
+        kept = [place for place, one in enumerate(waiting) if self._waiting.pop(one.number, None) is not None]
+        numbers = np.array([waiting[place].number for place in kept], dtype=np.int64)
+        self._vectors.put_codes(numbers, codes[kept], scales[kept])
+
+    # -- searching
 
     def search(
         self, query: str, *, server: str | None = None, limit: int = 10, allowed: Allowed | None = None
     ) -> list[ToolMatch]:
-        """The best matches, best first: tools named in full, then by shared words. Tools not `allowed` do not count."""
+        """The best matches, best first: tools named in full, then by words and meaning. Tools not `allowed` do not count."""
         text = query[:MAX_QUERY_CHARACTERS]
         block = None if server is None else self._blocks.get(server)
-        if not text.strip() or (server is not None and block is None):
+        if not text.strip() or limit < 1 or (server is not None and block is None):
             return []
-        ranked = self._ranked(text, block)
-        visible = ranked if allowed is None else (match for match in ranked if allowed(match.tool))
-        return list(islice(visible, max(0, limit)))
+        pool = max(POOL, limit)
+        while True:
+            ranked = list(self._ranked(text, block, pool))
+            found = [match for match in ranked if allowed is None or allowed(match.tool)][:limit]
+            # Where most of the pool was not allowed, what is allowed may lie deeper.
+            if len(found) == limit or len(ranked) < pool or pool >= self._words.size:
+                return found
+            pool *= 4
+
+    def evidence(self, query: str, *, server: str | None = None) -> Evidence:
+        """What speaks for each candidate, as `search` weighs it; for fitting the weights."""
+        block = None if server is None else self._blocks.get(server)
+        return gather(self._words, self._vectors, self._reader.read(query[:MAX_QUERY_CHARACTERS]), block)
 
     def explain(self, query: str, tool: Tool) -> Explanation:
-        """Which words of a query led to a tool of this index, and where they are in it."""
+        """Which words of a query led to a tool of this index, where they are in it, and how close the meaning is."""
         text = query[:MAX_QUERY_CHARACTERS]
         tools = list(self._tools_of(tool.server))
         documents = server_documents(tools, [list(self._tags(one)) for one in tools])
-        document = next(found for one, found in zip(tools, documents, strict=True) if one.name == tool.name)
-        is_named = any(self._tools[number].id == tool.id for number in self._names.find(text))
-        return Explanation(is_named, explain_words(text, document, self._words.__contains__))
+        number, document = next(
+            (number, found)
+            for number, one, found in zip(self._blocks[tool.server].numbers, tools, documents, strict=True)
+            if one.name == tool.name
+        )
+        is_named = number in self._named(text, self._blocks[tool.server])
+        read = self._reader.read(text)
+        cosine = None if read[0].vector is None else self._vectors.cosines(np.array([number]), read[0].vector[None, :])
+        meaning = None if cosine is None or np.isnan(cosine[0, 0]) else round(float(cosine[0, 0]), 2)
+        spelled = self._reader.corrected(text)
+        words = explain_words(spelled, document, self._words.__contains__)
+        return Explanation(is_named, words, meaning, spelled if spelled != text else "")
 
-    def _ranked(self, text: str, block: Block | None) -> Iterator[ToolMatch]:
-        named = [number for number in self._names.find(text) if block is None or number in block.numbers]
-        named.sort(key=lambda number: (closeness(self._tools[number], text), self._tie_break(number)))
+    def _ranked(self, text: str, block: Block | None, pool: int) -> Iterator[ToolMatch]:
+        named = self._named(text, block)
         yield from (ToolMatch(self._tools[number], 1.0) for number in named)
-        query = Query.parse(text, self._words.__contains__)
-        scores = self._words.scores({**query.own, **query.kin}, block)
-        for number in named:
-            scores.pop(number, None)
-        ideal = self._words.ideal(query.own)
-        for number in self._best_first(scores):
-            yield ToolMatch(self._tools[number], _relevance(scores[number] / ideal))
+        evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
+        fused = fusion.scores(evidence)
+        chances = fusion.relevance(evidence, fused)
+        rows = zip(evidence.numbers.tolist(), np.round(fused, 4).tolist(), chances.tolist(), strict=True)
+        left = [row for row in rows if row[0] not in named]
+        for number, _, chance in sorted(left, key=lambda row: (-row[1], *self._tie_break(row[0]))):
+            yield ToolMatch(self._tools[number], round(chance, 2))
 
-    def _best_first(self, scores: Mapping[int, float]) -> Iterator[int]:
-        """Numbers by falling score, sorted only as far as someone looks."""
-        heap = [(-score, number) for number, score in scores.items()]
-        heapq.heapify(heap)
-        while heap:
-            best, number = heapq.heappop(heap)
-            equals = [number]
-            while heap and heap[0][0] == best:
-                equals.append(heapq.heappop(heap)[1])
-            yield from sorted(equals, key=self._tie_break)
+    def _named(self, text: str, block: Block | None) -> list[int]:
+        """The tools that the text names in full, the most literally named first."""
+        found = [number for number in self._names.find(text) if self._is_here(number, block)]
+        return sorted(found, key=lambda number: (closeness(self._tools[number], text), *self._tie_break(number)))
+
+    def _is_here(self, number: int, block: Block | None) -> bool:
+        own = self._blocks.get(self._tools[number].server) if block is None else block
+        return own is not None and number in own.numbers
 
     def _tie_break(self, number: int) -> tuple[int, str, str]:
         tool = self._tools[number]
         return len(tool.name), tool.server, tool.name
 
-    def _add_server(self, server: str, tools: list[Tool]) -> None:
+    # -- inside
+
+    def _add_server(self, server: str, tools: list[Tool], mark: str) -> None:
         block = self._words.add(server_documents(tools, [list(self._tags(tool)) for tool in tools]))
         self._blocks[server] = block
+        if mark:
+            self._marks[server] = mark
         for number, tool in zip(block.numbers, tools, strict=True):
-            self._tools[number] = tool
+            self._tools.add(number, tool)
             self._names.add(number, tool)
+            self._waiting[number] = document_text(tool)
+        self._reader.forget()
+
+    def _wait_for_vectors(self, block: Block) -> None:
+        """A stored tool without a vector is still to be encoded."""
+        numbers = np.arange(block.start, block.stop)
+        for number in numbers[~self._vectors.has(numbers)].tolist():
+            self._waiting[number] = document_text(self._tools[number])
+
+    def _known_vectors(self, server: str) -> dict[bytes, tuple[Codes, Scale]]:
+        """The vectors of a server's tools by what they were made from."""
+        block = self._blocks.get(server)
+        numbers = [number for number in (block.numbers if block else ()) if number not in self._waiting]
+        codes, scales = self._vectors.codes(np.array(numbers, dtype=np.int64))
+        keys = [text_hash(document_text(self._tools[number])) for number in numbers]
+        return dict(zip(keys, zip(codes, scales, strict=True), strict=True))
+
+    def _reuse(self, known: Mapping[bytes, tuple[Codes, Scale]], block: Block) -> None:
+        """Tools that read as before keep their vectors."""
+        for number in block.numbers if known else ():
+            vector = known.get(text_hash(self._waiting[number]))
+            if vector is not None:
+                del self._waiting[number]
+                self._vectors.put_codes(np.array([number]), vector[0][None, :], np.array([vector[1]]))
 
     def _tools_of(self, server: str) -> Iterator[Tool]:
         block = self._blocks.get(server)
         return (self._tools[number] for number in (block.numbers if block else ()))
 
-
-def _relevance(share: float) -> float:
-    """The share of a perfect score, as a chance to be right: fitted by eye to the training queries, never certain."""
-    return round(min(math.pow(share, 0.6), 0.99), 2)
+    def _contents(self) -> Contents:
+        """What is to be stored, under new numbers without gaps."""
+        blocks = sorted(self._blocks.items(), key=lambda own: own[1].start)
+        numbers = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(b.start, b.stop) for _, b in blocks)])
+        return Contents(
+            servers=[(server, len(block.numbers), self._marks.get(server, "")) for server, block in blocks],
+            numbers=numbers,
+            tools=[self._tools[number] for number in numbers.tolist()],
+            postings=self._words.all_postings(),
+            vectors=self._vectors.codes(numbers),
+        )
 
 
 def _no_tags(_tool: Tool) -> Iterable[str]:

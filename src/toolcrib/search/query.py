@@ -35,6 +35,10 @@ class Query:
     own: Mapping[str, float]
     kin: Mapping[str, float]
 
+    @property
+    def all(self) -> Mapping[str, float]:
+        return {**self.own, **self.kin}
+
     @classmethod
     def parse(cls, text: str, is_known: Callable[[str], bool]) -> Query:
         counts = Counter(query_terms(text[:MAX_QUERY_CHARACTERS], is_known))

@@ -32,15 +32,15 @@ _Word = tuple[tuple[str, ...], tuple[str, ...]]
 
 def terms(text: str) -> list[str]:
     """The stemmed terms of a document in order, with repeats; a word such as GitHub as a whole and in parts."""
-    return [_stem(word) for whole, parts in _words(text) for word in (*whole, *parts) if word not in _STOP_WORDS]
+    return [stem(word) for whole, parts in _words(text) for word in (*whole, *parts) if word not in _STOP_WORDS]
 
 
 def query_terms(text: str, is_known: Callable[[str], bool]) -> list[str]:
     """The stemmed terms of a query: a mixed word as a whole where documents know it so, else in parts."""
     found: list[str] = []
     for whole, parts in _words(text):
-        kept = whole if not parts or any(is_known(_stem(word)) for word in whole) else parts
-        found.extend(_stem(word) for word in kept if word not in _STOP_WORDS)
+        kept = whole if not parts or any(is_known(stem(word)) for word in whole) else parts
+        found.extend(stem(word) for word in kept if word not in _STOP_WORDS)
     return found
 
 
@@ -86,7 +86,7 @@ def _lower(word: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     if len(word) < 3 or not word.isascii():
         return word
     # A stemmer holds the word it works on, so each call has its own: searches may run in any thread.

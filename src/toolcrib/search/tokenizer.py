@@ -43,6 +43,11 @@ class Tokenizer:
         # Tool texts repeat their words; a dictionary that is emptied when full needs no lock.
         self._known: dict[str, tuple[int, ...]] = {}
 
+    @property
+    def whole_words(self) -> list[str]:
+        """The pieces that are words of their own, in the vocabulary's order."""
+        return [piece for piece in self._numbers if not piece.startswith(_CONTINUED)]
+
     def encode(self, text: str, limit: int) -> list[int]:
         """The numbers of a text between its start and end marks, `limit` of them at most."""
         return [self._start, *self.pieces(text, limit - 2), self._end]

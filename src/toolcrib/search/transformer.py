@@ -138,11 +138,20 @@ class Transformer:
 
     def _embedded(self, pieces: Integers) -> Floats:
         flat = pieces.ravel()
-        rows = self._rows[flat].astype(np.float32)
-        rows *= self._row_scale[flat].astype(np.float32)[:, None]
+        rows = _unpacked(self._rows[flat], self._row_scale[flat])
         values = (rows @ self._projection).reshape(*pieces.shape, -1)
         values += self._positions[: pieces.shape[1]]
         return self._norm(values.reshape(len(flat), -1))
+
+
+def _unpacked(packed: NDArray[np.uint8], scale: NDArray[np.float16]) -> Floats:
+    """Rows of half bytes, two to a byte (a row's first half in the low ones), each stretch of a row with its scale."""
+    count = len(packed)
+    codes = np.concatenate((packed & 15, packed >> 4), axis=1).astype(np.float32)
+    codes -= np.float32(7.5)
+    stretches = codes.reshape(count, scale.shape[1], -1)
+    stretches *= scale.astype(np.float32)[:, :, None]
+    return codes
 
 
 def gelu(values: Floats) -> None:

@@ -1,0 +1,116 @@
+"""What speaks for each tool that a query might mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.bm25 import Block, Bm25
+from toolcrib.search.query import Query
+from toolcrib.search.vectors import Vectors
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
+
+# Candidates for the whole query; each clause adds a few of its own.
+POOL = 60
+_CLAUSE_POOL = 20
+# Closeness of a tool that has no vector yet, guessed from its words: the line through the development queries.
+_GUESSED_BASE, _GUESSED_SLOPE = np.float32(0.35), np.float32(0.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One thing asked for, in words and as a vector; no vector where nothing can make one."""
+
+    query: Query
+    vector: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Candidates and, for each, how well the words and the meaning fit; all but `reach` one row a candidate.
+
+    `share` is the part of the query's weight that the tool's words match, `of_best` the same against the best tool,
+    `clause_*` the best over the clauses of the query. `reach` says what the best tool's words match at all.
+    """
+
+    numbers: Numbers
+    share: Floats
+    of_best: Floats
+    clause_share: Floats
+    closeness: Floats
+    clause_closeness: Floats
+    reach: float
+    is_meant: NDArray[np.bool_]
+
+
+def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
+    """Look at the tools that words or meaning bring up; the first wish is the whole query, the others its clauses."""
+    shares = [_shares(words, wish.query, block) for wish in wishes]
+    numbers = _candidates(shares, vectors, wishes, block, words.size, pool)
+    best = float(shares[0].max(initial=0.0))
+    share = shares[0][numbers]
+    clause_share = np.max([own[numbers] for own in shares[1:] or shares], axis=0)
+    closeness, has_vector = _closeness(vectors, wishes, numbers, share)
+    return Evidence(
+        numbers=numbers,
+        share=share,
+        of_best=share / np.float32(max(best, 1e-6)),
+        clause_share=clause_share,
+        closeness=closeness[:, 0],
+        clause_closeness=closeness.max(axis=1),
+        reach=best,
+        is_meant=has_vector,
+    )
+
+
+def _shares(words: Bm25, query: Query, block: Block | None) -> Floats:
+    """For every tool the share of a perfect score; 0 outside of the block."""
+    scores = words.scores(query.all)
+    scores /= np.float32(max(words.ideal(query.own), 1e-6))
+    if block is not None:
+        scores[: block.start] = 0
+        scores[block.stop :] = 0
+    return scores
+
+
+def _candidates(
+    shares: Sequence[Floats], vectors: Vectors, wishes: Sequence[Wish], block: Block | None, size: int, pool: int
+) -> Numbers:
+    found = []
+    for place, (share, wish) in enumerate(zip(shares, wishes, strict=True)):
+        count = pool if place == 0 else min(pool, _CLAUSE_POOL)
+        found.append(_highest(share, count))
+        if wish.vector is not None:
+            found.append(_near(vectors, wish.vector, count, block, size))
+    return np.unique(np.concatenate(found))
+
+
+def _highest(scores: Floats, count: int) -> Numbers:
+    """The numbers of the highest scores above 0, in no order."""
+    top = np.argpartition(-scores, count)[:count] if len(scores) > count else np.arange(len(scores))
+    return top[scores[top] > 0]
+
+
+def _near(vectors: Vectors, vector: Floats, count: int, block: Block | None, size: int) -> Numbers:
+    if block is None:
+        return vectors.nearest(vector, count, size)
+    own = np.arange(block.start, block.stop)
+    return own[vectors.has(own)]
+
+
+def _closeness(
+    vectors: Vectors, wishes: Sequence[Wish], numbers: Numbers, share: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Candidates by wishes, guessed from the words for a tool without a vector, and which have one."""
+    asked = [wish.vector for wish in wishes if wish.vector is not None]
+    guessed = (_GUESSED_BASE + _GUESSED_SLOPE * share)[:, None]
+    if not asked:
+        return guessed, np.zeros(len(numbers), dtype=np.bool_)
+    cosines = vectors.cosines(numbers, np.stack(asked))
+    has_vector = ~np.isnan(cosines[:, 0])
+    return np.where(has_vector[:, None], cosines, guessed), has_vector

@@ -1,0 +1,121 @@
+"""The index on disk: written at once, mapped into memory when read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.errors import ToolcribError
+from toolcrib.model.tool import Tool
+from toolcrib.search import exact, inventory, stored_terms, vectors
+from toolcrib.search.arrays_file import Array, ArraysFile, FileDamaged, as_bytes
+from toolcrib.search.encoder import Encoder
+from toolcrib.search.stored_terms import Posting, StoredTerms
+
+# Another number makes older files unreadable: raise it when terms, weights of fields or the arrays change.
+FORMAT = "1"
+
+
+class IndexUnreadable(ToolcribError):
+    """The stored index is missing, damaged, or made by another version; it can be made anew."""
+
+    code = "INDEX_UNREADABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is to be written: servers with their number of tools and mark, tools by new number, and what finds them.
+
+    `numbers` are the old numbers of the tools in their new order; postings still speak of old ones.
+    """
+
+    servers: Sequence[tuple[str, int, str]]
+    numbers: NDArray[np.int64]
+    tools: Sequence[Tool]
+    postings: Iterable[tuple[str, list[Posting]]]
+    vectors: tuple[NDArray[np.int8], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """Arrays of a stored index, where each server's tools lie, and what was noted about the server."""
+
+    arrays: Mapping[str, Array]
+    terms: StoredTerms
+    spans: Mapping[str, tuple[int, int]]
+    marks: Mapping[str, str]
+
+    @classmethod
+    def nothing(cls, dimensions: int) -> IndexFile:
+        arrays = {
+            **stored_terms.stored_arrays([]),
+            **exact.stored_arrays([]),
+            **inventory.stored_arrays([]),
+            **vectors.empty_arrays(dimensions),
+        }
+        return cls(arrays, StoredTerms(arrays, 0), {}, {})
+
+    @classmethod
+    def open(cls, path: Path, encoder: Encoder) -> IndexFile:
+        """Map a file into memory; raises `IndexUnreadable`."""
+        try:
+            file = ArraysFile.open(path)
+            if file.notes.get("made_by") != _maker(encoder):
+                raise IndexUnreadable(f"{path.name} was made by another version")
+            servers = json.loads(file.notes["servers"])
+            return cls._of(file.arrays, servers)
+        except OSError as error:
+            raise IndexUnreadable(f"cannot read {path.name}: {error.strerror or error}") from error
+        except (FileDamaged, KeyError, ValueError, TypeError) as error:
+            raise IndexUnreadable(f"{path.name} is damaged") from error
+
+    @classmethod
+    def _of(cls, arrays: Mapping[str, Array], servers: Sequence[tuple[str, int, str]]) -> IndexFile:
+        spans, marks, start = {}, {}, 0
+        for server, count, mark in servers:
+            spans[server] = (start, start + count)
+            marks[server] = mark
+            start += count
+        if not start == len(arrays["tools.ends"]) == len(arrays["vectors.scales"]):
+            raise ValueError("the parts do not fit together")
+        return cls(arrays, StoredTerms(arrays, start), spans, marks)
+
+    @staticmethod
+    def write(path: Path, contents: Contents, encoder: Encoder) -> None:
+        """Write a file that `open` reads, in place of an older one."""
+        arrays = {
+            **stored_terms.stored_arrays(_renumbered(contents)),
+            **exact.stored_arrays(contents.tools),
+            **inventory.stored_arrays(contents.tools),
+            **vectors.stored_arrays(*contents.vectors),
+        }
+        notes = {"made_by": _maker(encoder), "servers": json.dumps(list(contents.servers))}
+        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            beside.write_bytes(as_bytes(arrays, notes))
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _maker(encoder: Encoder) -> str:
+    return f"{FORMAT} {encoder.identity}"
+
+
+def _renumbered(contents: Contents) -> Iterable[tuple[str, Posting]]:
+    """The postings with new numbers; documents that are gone are left out."""
+    size = int(contents.numbers.max(initial=-1)) + 1
+    new = np.full(size + 1, -1, dtype=np.int64)
+    new[contents.numbers] = np.arange(len(contents.numbers))
+    for term, parts in contents.postings:
+        documents = np.concatenate([new[np.minimum(part[0], size)] for part in parts])
+        strengths = np.concatenate([part[1] for part in parts])
+        order = np.argsort(documents, kind="stable")
+        kept = order[documents[order] >= 0]
+        yield term, (documents[kept].astype(np.uint32), strengths[kept])

@@ -1,0 +1,86 @@
+"""Mistyped words of a query put right, by the words that tools and people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.terms import fold, stem
+
+_WORD = re.compile(r"[^\W\d_]+")
+# Shorter words have too many neighbours, and are as often names or abbreviations.
+_SHORTEST = 4
+_LONGEST = 24
+# One edit changes at most two letters of the set that a word is made of.
+_MOST_LETTERS_APART = 2
+
+
+class Spelling:
+    """Puts a word nobody knows as the one known word that is a single edit away.
+
+    `words` are everyday words, most common first; `is_known` and `terms` tell the stems that the tools use.
+    """
+
+    def __init__(self, words: Iterable[str], is_known: Callable[[str], bool], terms: Iterable[str]) -> None:
+        self._is_known = is_known
+        self._ranks = {word: rank for rank, word in enumerate(words) if _is_plain(word)}
+        own = [term for term in terms if _is_plain(term) and term not in self._ranks]
+        self._candidates = [*self._ranks, *own]
+        self._letters = _letter_sets(self._candidates)
+        self._lengths = np.array([len(word) for word in self._candidates], dtype=np.int16)
+
+    def corrected(self, text: str) -> str:
+        """The text with its mistyped words put right; equal to the text where there are none."""
+        return _WORD.sub(lambda match: self._word(match.group()), text)
+
+    def _word(self, word: str) -> str:
+        plain = fold(word).lower()
+        if not _SHORTEST <= len(plain) <= _LONGEST or not plain.isascii() or self._is_good(plain):
+            return word
+        near = [
+            self._candidates[place] for place in self._hopeful(plain) if _is_one_edit(plain, self._candidates[place])
+        ]
+        return min(near, key=self._preference) if near else word
+
+    def _is_good(self, word: str) -> bool:
+        return word in self._ranks or self._is_known(stem(word))
+
+    def _hopeful(self, word: str) -> NDArray[np.int64]:
+        """Places of the words of about the same letters and length."""
+        if not self._candidates:
+            return np.empty(0, dtype=np.int64)
+        apart = np.bitwise_count(self._letters ^ _letter_sets([word]))
+        is_near = (apart <= _MOST_LETTERS_APART) & (np.abs(self._lengths - len(word)) <= 1)
+        return np.flatnonzero(is_near)
+
+    def _preference(self, word: str) -> tuple[bool, int, str]:
+        """A word of the tools first, then the more common one."""
+        return not self._is_known(stem(word)), self._ranks.get(word, len(self._ranks)), word
+
+
+def _is_plain(word: str) -> bool:
+    return len(word) >= _SHORTEST - 1 and word.isascii() and word.isalpha() and word.islower()
+
+
+def _letter_sets(words: Sequence[str]) -> NDArray[np.uint32]:
+    """For each word the letters it is made of, one bit a letter."""
+    if not words:
+        return np.empty(0, dtype=np.uint32)
+    letters = np.frombuffer("".join(words).encode("ascii", "replace"), dtype=np.uint8)
+    bits = np.uint32(1) << ((letters - np.uint8(ord("a"))) % np.uint8(32)).astype(np.uint32)
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    return np.bitwise_or.reduceat(bits, np.cumsum(lengths) - lengths)
+
+
+def _is_one_edit(word: str, other: str) -> bool:
+    """Whether dropping, adding, replacing or swapping one letter makes one word of the other."""
+    shorter, longer = sorted((word, other), key=len)
+    place = next((at for at, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
+    if len(shorter) != len(longer):
+        return len(longer) - len(shorter) == 1 and shorter[place:] == longer[place + 1 :]
+    rest, others = word[place:], other[place:]
+    is_swap = len(rest) > 1 and rest[0] == others[1] and rest[1] == others[0] and rest[2:] == others[2:]
+    return word != other and (is_swap or rest[1:] == others[1:])
