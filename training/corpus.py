@@ -19,6 +19,8 @@ from training.bundle import POOLS
 TRAINED_POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo")
 DEV_SETS = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 INTENTS = "intents"
+# Queries that we wrote ourselves over tools of the data folder.
+OWN_INTENTS = [Path(__file__).parent / name for name in ("extra_intents.jsonl", "written_intents.jsonl")]
 
 MOST_METATOOL_PER_TOOL = 30
 MOST_TOOLS_PER_QUERY = 8
@@ -67,7 +69,9 @@ class Corpus:
     dev_sets: list[DevSet]
 
 
-def read_corpus(folder: Path, extra: Sequence[Path], *, is_readable: Callable[[str], bool], compounds: int, seed: int) -> Corpus:
+def read_corpus(
+    folder: Path, extra: Sequence[Path], *, is_readable: Callable[[str], bool], compounds: int, seed: int
+) -> Corpus:
     """Everything in the folder; what may be trained on is kept apart from what is only measured."""
     chance = random.Random(seed)
     entries = read_entries(folder)

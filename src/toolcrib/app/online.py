@@ -14,6 +14,7 @@ from typing import Protocol
 
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
+from toolcrib.app.study import Study
 from toolcrib.calls.admit import Admit
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.built_in import BuiltIn
@@ -124,7 +125,7 @@ class Online:
         self._stopping = asyncio.Event()
         self._reloading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
-        self._indexing: asyncio.Task[None] | None = None
+        self._study = Study(self._offline.stock)
         self._audit = AuditFile(
             self._paths.audit_log,
             max_bytes=settings.audit_max_bytes,
@@ -140,7 +141,7 @@ class Online:
         self._presence.start()
         if read_due:
             self._discovery.refresh_due()
-            self._indexing = asyncio.create_task(self._index_meanwhile())
+            self._study.start(self._tell_of_shadowed_rules)
         if not self._is_fixed:
             self._watching = asyncio.create_task(
                 watch_files(
@@ -152,21 +153,16 @@ class Online:
             )
             await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
 
-    async def _index_meanwhile(self) -> None:
-        """Make the tools searchable one server at a time, so that neither a request nor the first search waits long."""
-        for _ in iter(self._offline.stock.index_next, False):
-            await asyncio.sleep(0)  # others first
+    def _tell_of_shadowed_rules(self) -> None:
+        """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""
         if self.settings.rule_precedence != "deny":
-            # Only then can a rule that allows outdo one that denies: said as soon as the tools it concerns are known.
             for warning in self._offline.stock.warnings:
                 log.warning("%s", warning)
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
         self._stopping.set()
-        if self._indexing is not None:
-            self._indexing.cancel()
-            await asyncio.gather(self._indexing, return_exceptions=True)
+        await self._study.close()
         if self._watching is not None:
             self._watching.cancel()
             with suppress(asyncio.CancelledError):

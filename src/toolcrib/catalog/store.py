@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -80,6 +80,12 @@ class CatalogStore(Protocol):
 
     def change_token(self) -> int:
         """A number that differs after any gateway changed a server or a tool; cheap enough to ask often."""
+
+    def vectors(self, encoder: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Those of the texts' vectors that are known, by the hash of the text."""
+
+    def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
+        """Keep vectors; those of other encoders may be dropped."""
 
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         """Take or renew the right to refresh a server; False while another owner's lease runs."""

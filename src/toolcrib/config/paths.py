@@ -44,6 +44,11 @@ class Paths:
         return self.state_dir / "catalogue.db"
 
     @property
+    def search_index(self) -> Path:
+        """Where the search index is kept between runs; it can be made anew from the catalogue."""
+        return self.cache_dir / "search.index"
+
+    @property
     def audit_log(self) -> Path:
         return self.state_dir / "audit.jsonl"
 

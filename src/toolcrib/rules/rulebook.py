@@ -40,6 +40,7 @@ class RuleBook:
             raise ConfigurationError(problems)
         self._precedence = precedence
         self._is_whitelist = any(compiled.rule.enabled for compiled in self._rules)
+        self.identity = repr((precedence, [compiled.rule for compiled in self._rules]))
         self._remembered: dict[tuple[str, str], Decision] = {}
 
     def decide(self, server: str, tool: str, own_tags: Sequence[str] = ()) -> Decision:

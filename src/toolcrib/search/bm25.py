@@ -6,8 +6,9 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,13 +127,17 @@ class Bm25:
         return math.log(1 + (self._live - holders + 0.5) / (holders + 0.5))
 
     def vocabulary(self) -> Iterable[str]:
-        """Every term that a document holds or, while removed ones are not cleared away, held."""
+        """Every term that a document holds or, before it was removed, held."""
         yield from self._growing
         yield from (term for term in self._stored.terms if term not in self._growing)
 
-    def all_postings(self) -> Iterable[tuple[str, list[Posting]]]:
-        """Each term with its postings, as they would be stored."""
-        return ((term, list(self._postings(term))) for term in sorted(self.vocabulary()))
+    def snapshot(self) -> Callable[[], Iterator[tuple[str, Posting]]]:
+        """All postings as they are now, to be gone through later and in any thread."""
+        grown = {term: (np.array(own.documents), np.array(own.strengths)) for term, own in self._growing.items()}
+        stored = self._stored
+        return lambda: chain(
+            grown.items(), ((term, posting) for term in stored.terms if (posting := stored.posting(term)))
+        )
 
     def _postings(self, term: str) -> Iterable[Posting]:
         stored = self._stored.posting(term)

@@ -32,20 +32,18 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Candidates and, for each, how well the words and the meaning fit; all but `reach` one row a candidate.
+    """Candidates and, for each, how well the words and the meaning fit.
 
-    `share` is the part of the query's weight that the tool's words match, `of_best` the same against the best tool,
-    `clause_*` the best over the clauses of the query. `reach` says what the best tool's words match at all.
+    `share` is the part of the query's weight that the tool's words match, so words that match little count for little;
+    `of_best` is the same against the best tool. `closeness` is that of the meanings, `clause_closeness` the best over
+    the query and its clauses.
     """
 
     numbers: Numbers
     share: Floats
     of_best: Floats
-    clause_share: Floats
     closeness: Floats
     clause_closeness: Floats
-    reach: float
-    is_meant: NDArray[np.bool_]
 
 
 def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
@@ -54,17 +52,13 @@ def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block |
     numbers = _candidates(shares, vectors, wishes, block, words.size, pool)
     best = float(shares[0].max(initial=0.0))
     share = shares[0][numbers]
-    clause_share = np.max([own[numbers] for own in shares[1:] or shares], axis=0)
-    closeness, has_vector = _closeness(vectors, wishes, numbers, share)
+    closeness = _closeness(vectors, wishes, numbers, share)
     return Evidence(
         numbers=numbers,
         share=share,
         of_best=share / np.float32(max(best, 1e-6)),
-        clause_share=clause_share,
         closeness=closeness[:, 0],
         clause_closeness=closeness.max(axis=1),
-        reach=best,
-        is_meant=has_vector,
     )
 
 
@@ -103,14 +97,11 @@ def _near(vectors: Vectors, vector: Floats, count: int, block: Block | None, siz
     return own[vectors.has(own)]
 
 
-def _closeness(
-    vectors: Vectors, wishes: Sequence[Wish], numbers: Numbers, share: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Candidates by wishes, guessed from the words for a tool without a vector, and which have one."""
-    asked = [wish.vector for wish in wishes if wish.vector is not None]
+def _closeness(vectors: Vectors, wishes: Sequence[Wish], numbers: Numbers, share: Floats) -> Floats:
+    """Candidates by wishes; guessed from the words for a tool without a vector."""
     guessed = (_GUESSED_BASE + _GUESSED_SLOPE * share)[:, None]
+    asked = [wish.vector for wish in wishes if wish.vector is not None]
     if not asked:
-        return guessed, np.zeros(len(numbers), dtype=np.bool_)
+        return guessed
     cosines = vectors.cosines(numbers, np.stack(asked))
-    has_vector = ~np.isnan(cosines[:, 0])
-    return np.where(has_vector[:, None], cosines, guessed), has_vector
+    return np.where(np.isnan(cosines), guessed, cosines)

@@ -9,47 +9,34 @@ from toolcrib.search.evidence import Evidence
 
 Floats = NDArray[np.float32]
 
-# Fitted by training/fusion.py on the development queries: one row a feature of `Evidence`; the second column is added
-# in proportion to how much of the query the best tool's words match at all (`reach`).
-_WEIGHTS = np.array(
-    [
-        (5.13, 0.0),  # share
-        (1.50, 0.0),  # of_best
-        (0.19, 0.0),  # clause_share
-        (6.42, 0.0),  # closeness
-        (7.15, 0.0),  # clause_closeness
-    ],
-    dtype=np.float32,
-)
-# The chance that a hit is right: a logistic curve over its score, its lead over the other candidates, and the reach.
-_CHANCE_BASE, _CHANCE_SCORE, _CHANCE_LEAD, _CHANCE_REACH = -6.0, 0.6, 0.5, 0.0
+# Fitted by training/fusion.py: share, of_best, closeness, clause_closeness.
+WEIGHTS = np.array([5.67, 1.43, 6.97, 8.21], dtype=np.float32)
+# Likewise, for the chance that a candidate is right: 1, its score, and its lead over all the others.
+CHANCE = np.array([-6.0, 0.6, 0.5], dtype=np.float32)
 # Only what was named in full is certain.
-_MOST_RELEVANT = 0.99
+_MOST_RELEVANT = np.float32(0.99)
+
+
+def features(evidence: Evidence) -> Floats:
+    """One row a candidate, in the order of the weights."""
+    columns = (evidence.share, evidence.of_best, evidence.closeness, evidence.clause_closeness)
+    return np.stack(columns, axis=1)
 
 
 def scores(evidence: Evidence) -> Floats:
     """One number a candidate: the higher, the likelier it is meant."""
-    return _features(evidence) @ (_WEIGHTS[:, 0] + _WEIGHTS[:, 1] * np.float32(evidence.reach))
+    fused: Floats = features(evidence) @ WEIGHTS
+    return fused
 
 
-def relevance(evidence: Evidence, fused: Floats) -> Floats:
-    """The chance of each candidate to be right, never rising with a falling score."""
-    lead = fused - _log_sum(fused)
-    logit = _CHANCE_BASE + _CHANCE_SCORE * fused + _CHANCE_LEAD * lead + _CHANCE_REACH * evidence.reach
-    return np.minimum(1 / (1 + np.exp(-logit)), np.float32(_MOST_RELEVANT))
+def chances(fused: Floats) -> Floats:
+    """The chance of each candidate to be right; it falls with the score."""
+    logits: Floats = signs_of_right(fused) @ CHANCE
+    return np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT)
 
 
-def _features(evidence: Evidence) -> Floats:
-    columns = (
-        evidence.share,
-        evidence.of_best,
-        evidence.clause_share,
-        evidence.closeness,
-        evidence.clause_closeness,
-    )
-    return np.stack(columns, axis=1)
-
-
-def _log_sum(values: Floats) -> np.float32:
-    largest = values.max(initial=0.0)
-    return np.float32(largest + np.log(np.exp(values - largest).sum() + 1e-9))
+def signs_of_right(fused: Floats) -> Floats:
+    """What tells whether a candidate is right at all: how well it fits, and how far it is ahead of the rest."""
+    largest = fused.max(initial=0.0)
+    all_together = largest + np.log(np.exp(fused - largest).sum() + np.float32(1e-9))
+    return np.stack([np.ones_like(fused), fused, fused - all_together], axis=1)

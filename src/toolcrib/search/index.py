@@ -83,17 +83,26 @@ class ToolIndex:
 
     def save(self, path: Path) -> None:
         """Write everything to a file, all or nothing."""
-        IndexFile.write(path, self._contents(), self._encoder)
+        self.writer()(path)
+
+    def writer(self) -> Callable[[Path], None]:
+        """How to save the index as it is now, in whatever thread and whatever happens to the index meanwhile."""
+        contents, encoder = self._contents(), self._encoder
+        return lambda path: IndexFile.write(path, contents, encoder)
 
     def __len__(self) -> int:
         return sum(len(block.numbers) for block in self._blocks.values())
+
+    @property
+    def encoder(self) -> Encoder:
+        return self._encoder
 
     @property
     def servers(self) -> tuple[str, ...]:
         return tuple(sorted(self._blocks))
 
     def mark(self, server: str) -> str | None:
-        """What `add_words` was told about a server's tools, or None where the index has none."""
+        """What `replace` was told about a server, or None for one that is not here."""
         return self._marks.get(server, "") if server in self._blocks else None
 
     # -- changing
@@ -104,17 +113,25 @@ class ToolIndex:
         while waiting := self.unencoded(_ENCODED_AT_ONCE):
             self.put_vectors(waiting, self._encoder.encode([one.text for one in waiting]))
 
-    def add_words(self, tools: Iterable[Tool], *, mark: str = "") -> None:
-        """The same without making vectors; `mark` is kept with the servers, for the caller to know them again by."""
+    def add_words(self, tools: Iterable[Tool]) -> None:
+        """The same without making vectors."""
         by_server: dict[str, dict[str, Tool]] = {}
         for tool in tools:
             by_server.setdefault(tool.server, {})[tool.name] = tool
         for server, named in by_server.items():
             known = {tool.name: tool for tool in self._tools_of(server)}
-            vectors = self._known_vectors(server)
-            self.remove(server)
-            self._add_server(server, list({**known, **named}.values()), mark)
-            self._reuse(vectors, self._blocks[server])
+            self.replace(server, list({**known, **named}.values()))
+
+    def replace(self, server: str, tools: Sequence[Tool], *, mark: str = "") -> None:
+        """Put a server's tools in place of those it had, without making vectors; none is a server without tools.
+
+        `mark` is kept with the server, for the caller to know this state again by.
+        """
+        vectors = self._known_vectors(server)
+        self.remove(server)
+        block = self._add_server(server, tools)
+        self._marks[server] = mark
+        self._reuse(vectors, block)
 
     def remove(self, server: str) -> None:
         """Forget all tools of a server; an unknown one is no error."""
@@ -136,10 +153,21 @@ class ToolIndex:
 
     def put_vectors(self, waiting: Sequence[Unencoded], vectors: Floats) -> None:
         """Give tools their unit vectors; those that left meanwhile are passed over."""
-        codes, scales = quantized(vectors)
-        kept = [place for place, one in enumerate(waiting) if self._waiting.pop(one.number, None) is not None]
-        numbers = np.array([waiting[place].number for place in kept], dtype=np.int64)
-        self._vectors.put_codes(numbers, codes[kept], scales[kept])
+        self.put_codes(waiting, list(zip(*quantized(vectors), strict=True)))
+
+    def put_codes(self, waiting: Sequence[Unencoded], vectors: Sequence[tuple[Codes, Scale]]) -> None:
+        """The same for vectors in the form that is kept; those of another length are passed over too."""
+        fitting = [
+            (one.number, codes, scale)
+            for one, (codes, scale) in zip(waiting, vectors, strict=True)
+            if one.number in self._waiting and len(codes) == self._encoder.dimensions
+        ]
+        if not fitting:
+            return
+        numbers, codes, scales = zip(*fitting, strict=True)
+        self._vectors.put_codes(np.array(numbers), np.stack(codes), np.array(scales, dtype=np.float32))
+        for number in numbers:
+            del self._waiting[number]
 
     # -- searching
 
@@ -188,7 +216,7 @@ class ToolIndex:
         yield from (ToolMatch(self._tools[number], 1.0) for number in named)
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
         fused = fusion.scores(evidence)
-        chances = fusion.relevance(evidence, fused)
+        chances = fusion.chances(fused)
         rows = zip(evidence.numbers.tolist(), np.round(fused, 4).tolist(), chances.tolist(), strict=True)
         left = [row for row in rows if row[0] not in named]
         for number, _, chance in sorted(left, key=lambda row: (-row[1], *self._tie_break(row[0]))):
@@ -209,16 +237,15 @@ class ToolIndex:
 
     # -- inside
 
-    def _add_server(self, server: str, tools: list[Tool], mark: str) -> None:
+    def _add_server(self, server: str, tools: Sequence[Tool]) -> Block:
         block = self._words.add(server_documents(tools, [list(self._tags(tool)) for tool in tools]))
         self._blocks[server] = block
-        if mark:
-            self._marks[server] = mark
         for number, tool in zip(block.numbers, tools, strict=True):
             self._tools.add(number, tool)
             self._names.add(number, tool)
             self._waiting[number] = document_text(tool)
         self._reader.forget()
+        return block
 
     def _wait_for_vectors(self, block: Block) -> None:
         """A stored tool without a vector is still to be encoded."""
@@ -236,11 +263,9 @@ class ToolIndex:
 
     def _reuse(self, known: Mapping[bytes, tuple[Codes, Scale]], block: Block) -> None:
         """Tools that read as before keep their vectors."""
-        for number in block.numbers if known else ():
-            vector = known.get(text_hash(self._waiting[number]))
-            if vector is not None:
-                del self._waiting[number]
-                self._vectors.put_codes(np.array([number]), vector[0][None, :], np.array([vector[1]]))
+        own = [Unencoded(number, self._waiting[number]) for number in block.numbers] if known else []
+        found = [one for one in own if one.key in known]
+        self.put_codes(found, [known[one.key] for one in found])
 
     def _tools_of(self, server: str) -> Iterator[Tool]:
         block = self._blocks.get(server)
@@ -254,7 +279,7 @@ class ToolIndex:
             servers=[(server, len(block.numbers), self._marks.get(server, "")) for server, block in blocks],
             numbers=numbers,
             tools=[self._tools[number] for number in numbers.tolist()],
-            postings=self._words.all_postings(),
+            postings=self._words.snapshot(),
             vectors=self._vectors.codes(numbers),
         )
 

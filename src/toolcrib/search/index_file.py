@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class Contents:
     servers: Sequence[tuple[str, int, str]]
     numbers: NDArray[np.int64]
     tools: Sequence[Tool]
-    postings: Iterable[tuple[str, list[Posting]]]
+    postings: Callable[[], Iterable[tuple[str, Posting]]]
     vectors: tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
@@ -109,13 +109,19 @@ def _maker(encoder: Encoder) -> str:
 
 
 def _renumbered(contents: Contents) -> Iterable[tuple[str, Posting]]:
-    """The postings with new numbers; documents that are gone are left out."""
+    """The postings with new numbers, one a term; documents that are gone are left out."""
     size = int(contents.numbers.max(initial=-1)) + 1
     new = np.full(size + 1, -1, dtype=np.int64)
     new[contents.numbers] = np.arange(len(contents.numbers))
-    for term, parts in contents.postings:
-        documents = np.concatenate([new[np.minimum(part[0], size)] for part in parts])
-        strengths = np.concatenate([part[1] for part in parts])
-        order = np.argsort(documents, kind="stable")
-        kept = order[documents[order] >= 0]
-        yield term, (documents[kept].astype(np.uint32), strengths[kept])
+    parts: dict[str, list[Posting]] = {}
+    for term, (documents, strengths) in contents.postings():
+        renumbered = new[np.minimum(documents, size)]
+        kept = renumbered >= 0
+        parts.setdefault(term, []).append((renumbered[kept].astype(np.uint32), strengths[kept]))
+    return ((term, _joined(own)) for term, own in parts.items())
+
+
+def _joined(parts: Sequence[Posting]) -> Posting:
+    documents = np.concatenate([part[0] for part in parts])
+    order = np.argsort(documents, kind="stable")
+    return documents[order], np.concatenate([part[1] for part in parts])[order]

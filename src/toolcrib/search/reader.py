@@ -9,7 +9,7 @@ from toolcrib.search.clauses import clauses
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
-from toolcrib.search.spelling import Spelling
+from toolcrib.search.spelling import Spelling, other_words
 from toolcrib.search.vectors import Floats
 
 # Agents ask the same thing again, with another server or limit.
@@ -42,9 +42,8 @@ class QueryReader:
     def corrected(self, text: str) -> str:
         """The query with mistyped words put right."""
         if self._spelling is None:
-            self._spelling = Spelling(
-                self._encoder.whole_words, self._words.__contains__, list(self._words.vocabulary())
-            )
+            everyday = (*self._encoder.whole_words, *other_words())
+            self._spelling = Spelling(everyday, self._words.__contains__, self._words.vocabulary())
         return self._spelling.corrected(text)
 
     def _encoded(self, parts: tuple[str, ...]) -> Floats:

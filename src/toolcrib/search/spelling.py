@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.terms import fold, stem
+
+# Words of the trade that the encoder's vocabulary knows only in pieces ("login"), written by training/words.py.
+OTHER_WORDS = Path(__file__).parent / "weights" / "words.txt"
 
 _WORD = re.compile(r"[^\W\d_]+")
 # Shorter words have too many neighbours, and are as often names or abbreviations.
@@ -59,6 +64,12 @@ class Spelling:
     def _preference(self, word: str) -> tuple[bool, int, str]:
         """A word of the tools first, then the more common one."""
         return not self._is_known(stem(word)), self._ranks.get(word, len(self._ranks)), word
+
+
+@lru_cache(maxsize=1)
+def other_words() -> tuple[str, ...]:
+    """The words of the trade, the most used first."""
+    return tuple(OTHER_WORDS.read_text(encoding="ascii").split())
 
 
 def _is_plain(word: str) -> bool:

@@ -143,6 +143,17 @@ def quantized(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
+def to_bytes(vector: Floats) -> bytes:
+    """One vector as it is kept elsewhere: its scale, then its bytes."""
+    codes, scales = quantized(vector[None, :])
+    return scales.astype("<f4").tobytes() + codes.tobytes()
+
+
+def from_bytes(kept: bytes) -> tuple[NDArray[np.int8], np.float32]:
+    """Bytes and scale of a vector that `to_bytes` made."""
+    return np.frombuffer(kept, dtype=np.int8, offset=4), np.frombuffer(kept, dtype="<f4", count=1)[0]
+
+
 def _signs(rows: Array) -> NDArray[np.uint64]:
     """Bit groups by rows."""
     return np.packbits(rows >= 0, axis=1).view(np.uint64).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from toolcrib.catalog.store import GatewayRow, ServerRecord
@@ -21,6 +21,7 @@ class MemoryCatalog:
         self._tools: dict[str, dict[str, StoredTool]] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         self._gateways: dict[str, GatewayRow] = {}
+        self._vectors: dict[tuple[str, bytes], bytes] = {}
         self._changes = 0
 
     def servers(self) -> dict[str, ServerRecord]:
@@ -77,6 +78,15 @@ class MemoryCatalog:
     def change_token(self) -> int:
         with self._lock:
             return self._changes
+
+    def vectors(self, encoder: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        with self._lock:
+            return {key: self._vectors[encoder, key] for key in keys if (encoder, key) in self._vectors}
+
+    def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
+        with self._lock:
+            self._vectors = {key: kept for key, kept in self._vectors.items() if key[0] == encoder}
+            self._vectors.update({(encoder, key): vector for key, vector in vectors.items()})
 
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from toolcrib.storage.json_text import (
     to_json,
 )
 from toolcrib.storage.sqlite_file import SqliteFile
+
+MAX_VECTORS = 250_000
+_KEYS_A_QUERY = 500
 
 _SERVERS = """
 SELECT name, launch_fingerprint, identity, read_at, ttl_seconds, error, error_at, stale,
@@ -108,6 +111,25 @@ class SqliteCatalog:
     def change_token(self) -> int:
         with self._reader.connection() as db:
             return int(db.execute("SELECT change_token FROM catalogue").fetchone()[0])
+
+    def vectors(self, encoder: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        with self._reader.connection() as db:
+            for start in range(0, len(keys), _KEYS_A_QUERY):
+                part = keys[start : start + _KEYS_A_QUERY]
+                marks = ", ".join("?" * len(part))
+                query = f"SELECT text_hash, vector FROM vectors WHERE encoder = ? AND text_hash IN ({marks})"  # noqa: S608
+                found.update(db.execute(query, (encoder, *part)))
+        return found
+
+    def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
+        rows = [(encoder, key, vector) for key, vector in vectors.items()]
+        with self._writer.transaction() as db:
+            # Those of an encoder that is no longer used, and far too many of them, are only ballast.
+            db.execute("DELETE FROM vectors WHERE encoder <> ?", (encoder,))
+            if db.execute("SELECT count(*) FROM vectors").fetchone()[0] > MAX_VECTORS:
+                db.execute("DELETE FROM vectors")
+            db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         values = {"server": server, "owner": owner, "now": now, "expires_at": now + seconds}

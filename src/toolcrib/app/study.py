@@ -1,0 +1,71 @@
+"""Background work on the search index: new tools are indexed, learnt and written down while the gateway serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from toolcrib.stock import Stock
+
+
+class Study:
+    """Keeps the index of a stock up to date; a search never waits for it."""
+
+    def __init__(self, stock: Stock) -> None:
+        self._stock = stock
+        self._changed = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, when_indexed: Callable[[], None]) -> None:
+        """Begin; `when_indexed` is called once, as soon as every known tool can be found by its words."""
+        self._stock.call_on_change(self._changed.set)
+        self._changed.set()
+        self._task = asyncio.create_task(self._work(when_indexed), name="study")
+
+    async def settle(self, seconds: float) -> bool:
+        """Wait until nothing is left to learn, but no longer than `seconds`; whether that was reached."""
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.sleep(0)
+                while self._changed.is_set() or not self._settled.is_set():
+                    await self._settled.wait()
+                    await asyncio.sleep(0)
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _work(self, when_indexed: Callable[[], None]) -> None:
+        is_first = True
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            self._settled.clear()
+            await self._index()
+            if is_first:
+                when_indexed()
+                is_first = False
+            await self._learn()
+            await self._write()
+            self._settled.set()
+
+    async def _index(self) -> None:
+        for _ in iter(self._stock.index_next, False):
+            await asyncio.sleep(0)  # others first
+
+    async def _learn(self) -> None:
+        """Lesson by lesson; what was added meanwhile is indexed in between."""
+        while (lesson := self._stock.finder.next_lesson()) is not None:
+            vectors = await asyncio.to_thread(lesson.learn)
+            self._stock.finder.take(lesson, vectors)
+            await self._index()
+
+    async def _write(self) -> None:
+        write = self._stock.finder.to_write()
+        if write is not None:
+            await asyncio.to_thread(write)

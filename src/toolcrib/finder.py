@@ -1,0 +1,132 @@
+"""The search index behind the counter: opened from its file, kept up to date, taught in the background, written back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.model.tool import Tool
+from toolcrib.search.encoder import Encoder
+from toolcrib.search.index import Tags, ToolIndex, Unencoded
+from toolcrib.search.index_file import IndexUnreadable
+from toolcrib.search.vectors import Floats, from_bytes, to_bytes
+
+log = logging.getLogger(__name__)
+
+# A lesson holds a processor for a quarter of a second; other work goes on meanwhile.
+LESSON_TOOLS = 24
+_RECALLED_AT_ONCE = 500
+
+
+class VectorStore(Protocol):
+    """Where vectors are kept between runs, by the encoder that made them and a hash of the text."""
+
+    def vectors(self, encoder: str, keys: Sequence[bytes]) -> dict[bytes, bytes]: ...
+
+    def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Tools whose meaning is still to be worked out."""
+
+    tools: Sequence[Unencoded]
+    encoder: Encoder
+    store: VectorStore
+
+    def learn(self) -> Floats:
+        """The vectors, also put where the next start finds them; safe in a worker thread."""
+        vectors = self.encoder.encode([tool.text for tool in self.tools])
+        keyed = {tool.key: to_bytes(vector) for tool, vector in zip(self.tools, vectors, strict=True)}
+        try:
+            self.store.save_vectors(self.encoder.identity, keyed)
+        except StoreUnavailable as trouble:
+            log.debug("vectors could not be kept: %s", trouble.message)
+        return vectors
+
+
+class Finder:
+    """Belongs to the event loop, but for what it says is safe elsewhere."""
+
+    def __init__(self, store: VectorStore, *, path: Path | None, tags: Tags, max_tools: int) -> None:
+        self._store = store
+        self._path = path
+        self._tags = tags
+        self._max_tools = max_tools
+        self._is_changed = False
+
+    @cached_property
+    def index(self) -> ToolIndex:
+        """Opened at the first need: many commands never search."""
+        if self._path is not None:
+            try:
+                return ToolIndex.load(self._path, tags=self._tags)
+            except IndexUnreadable as trouble:
+                log.debug("the search index is made anew: %s", trouble.message)
+        return ToolIndex(tags=self._tags)
+
+    def keep_only(self, servers: Collection[str]) -> None:
+        """Drop every server but these."""
+        for server in set(self.index.servers) - set(servers):
+            self.remove(server)
+
+    def is_current(self, server: str, mark: str) -> bool:
+        return self.index.mark(server) == mark
+
+    def put(self, server: str, tools: Iterable[Tool], mark: str) -> None:
+        """Make a server's tools searchable in place of what was known; by their words until they are learnt."""
+        room = max(0, self._max_tools - len(self.index))
+        self.index.replace(server, list(tools)[:room], mark=mark)
+        self._is_changed = True
+
+    def remove(self, server: str) -> None:
+        self.index.remove(server)
+        self._is_changed = True
+
+    def recall(self) -> None:
+        """Take over every vector that an earlier run worked out."""
+        waiting = self.index.unencoded(self._max_tools)
+        for start in range(0, len(waiting), _RECALLED_AT_ONCE):
+            part = waiting[start : start + _RECALLED_AT_ONCE]
+            known = self._known([tool.key for tool in part])
+            found = [tool for tool in part if tool.key in known]
+            self.index.put_codes(found, [from_bytes(known[tool.key]) for tool in found])
+            self._is_changed = self._is_changed or bool(found)
+
+    def next_lesson(self) -> Lesson | None:
+        """Some tools that nothing is known of, or None."""
+        waiting = self.index.unencoded(LESSON_TOOLS)
+        return Lesson(waiting, self.index.encoder, self._store) if waiting else None
+
+    def take(self, lesson: Lesson, vectors: Floats) -> None:
+        """What a lesson brought."""
+        self.index.put_vectors(lesson.tools, vectors)
+        self._is_changed = True
+
+    def to_write(self) -> Callable[[], None] | None:
+        """How to write the index as it is now, safe in a worker thread; None where nothing changed."""
+        if self._path is None or not self._is_changed:
+            return None
+        self._is_changed = False
+        path, write = self._path, self.index.writer()
+
+        def write_quietly() -> None:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write(path)
+            except OSError as trouble:
+                log.debug("the search index could not be written: %s", trouble)
+
+        return write_quietly
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        try:
+            return self._store.vectors(self.index.encoder.identity, keys)
+        except StoreUnavailable as trouble:
+            log.debug("vectors could not be looked up: %s", trouble.message)
+            return {}
