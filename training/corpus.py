@@ -76,7 +76,7 @@ def read_corpus(
     chance = random.Random(seed)
     entries = read_entries(folder)
     numbers = {(entry.pool, entry.key): number for number, entry in enumerate(entries)}
-    dev_sets = [*(_labelled(folder, name, numbers) for name in DEV_SETS), _validation(folder, numbers)]
+    dev_sets = [*(labelled_queries(folder, name, numbers) for name in DEV_SETS), validation_queries(folder, numbers)]
     asked_in_dev = {_plain(text) for dev in dev_sets for text, _ in dev.queries}
     items = [
         *_intents("intents", folder / INTENTS / "train.jsonl", numbers, entries),
@@ -121,7 +121,7 @@ def _group(pool: str, row: dict[str, Any]) -> str:
     return row["id"].split("::")[0] if pool == "toucan" else row["server"]
 
 
-def _labelled(folder: Path, name: str, numbers: dict[tuple[str, str], int]) -> DevSet:
+def labelled_queries(folder: Path, name: str, numbers: dict[tuple[str, str], int]) -> DevSet:
     texts = {row["id"]: row["query"] for row in read_rows(folder / name / "queries.jsonl.gz")}
     wanted: defaultdict[str, list[int]] = defaultdict(list)
     for row in read_rows(folder / name / "qrels.jsonl.gz"):
@@ -129,7 +129,7 @@ def _labelled(folder: Path, name: str, numbers: dict[tuple[str, str], int]) -> D
     return DevSet(name, name, [(texts[query], tools) for query, tools in wanted.items()])
 
 
-def _validation(folder: Path, numbers: dict[tuple[str, str], int]) -> DevSet:
+def validation_queries(folder: Path, numbers: dict[tuple[str, str], int]) -> DevSet:
     rows = read_rows(folder / INTENTS / "validation.jsonl")
     queries = [(text, [numbers["toucan", row["id"]]]) for row in rows for text in row["q"]]
     return DevSet(INTENTS, "toucan", queries)

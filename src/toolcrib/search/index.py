@@ -169,6 +169,13 @@ class ToolIndex:
         for number in numbers:
             del self._waiting[number]
 
+    def take_vectors(self, server: str, codes: NDArray[np.int8], scales: Floats) -> None:
+        """Give all tools of a server vectors in the form that is kept; a scale of 0 leaves a tool as it is."""
+        numbers = self._blocks[server].numbers
+        given = [number for number, scale in zip(numbers, scales, strict=True) if scale > 0]
+        waiting = [Unencoded(number, self._waiting.get(number, "")) for number in given]
+        self.put_codes(waiting, list(zip(codes[scales > 0], scales[scales > 0], strict=True)))
+
     # -- searching
 
     def search(
@@ -192,6 +199,19 @@ class ToolIndex:
         """What speaks for each candidate, as `search` weighs it; for fitting the weights."""
         block = None if server is None else self._blocks.get(server)
         return gather(self._words, self._vectors, self._reader.read(query[:MAX_QUERY_CHARACTERS]), block)
+
+    def tool(self, number: int) -> Tool:
+        """The tool behind a number of the evidence."""
+        return self._tools[number]
+
+    def part(self, servers: Iterable[str], *, renamed: Callable[[str], str] = str) -> ToolIndex:
+        """A new index of some servers, perhaps under other names; vectors are copied, not made."""
+        index = ToolIndex(tags=self._tags, encoder=self._encoder)
+        for server in servers:
+            own, name = self._blocks[server], renamed(server)
+            index.replace(name, [Tool(name, tool.name, tool.definition) for tool in self._tools_of(server)])
+            index.take_vectors(name, *self._vectors.codes(np.arange(own.start, own.stop)))
+        return index
 
     def explain(self, query: str, tool: Tool) -> Explanation:
         """Which words of a query led to a tool of this index, where they are in it, and how close the meaning is."""
