@@ -44,6 +44,11 @@ class Paths:
         return self.state_dir / "catalogue.db"
 
     @property
+    def registry_mirror(self) -> Path:
+        """A copy of what the registries list; it can be deleted at any time."""
+        return self.cache_dir / "registry.db"
+
+    @property
     def audit_log(self) -> Path:
         return self.state_dir / "audit.jsonl"
 
