@@ -9,7 +9,7 @@ from typing import Any
 
 from toolcrib.registry.entry import Argument, Input, Package, RegistryServer, Remote, Status
 
-NAME = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9._-]+")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*/[A-Za-z0-9_][A-Za-z0-9._-]*")
 LONGEST_NAME = 200
 LONGEST_VERSION = 255
 LONGEST_TEXT = 2_000
