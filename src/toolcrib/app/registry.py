@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -14,6 +15,8 @@ from toolcrib.registry.hints import MirrorHints
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.registries import Registries
+
+log = logging.getLogger(__name__)
 
 
 def registry_addresses(settings: Settings) -> tuple[str, ...]:
@@ -50,8 +53,12 @@ def open_hints(
     """Hints for searches that find nothing; None where the mirror or the registries are switched off."""
     if not settings.registry_mirror or not settings.registry_urls:
         return None
-    mirror = open_mirror(settings, paths)
-    return MirrorHints(mirror, registry_addresses(settings), now=time.monotonic, run_aside=run_aside)
+    try:
+        addresses = registry_addresses(settings)
+    except ConfigurationError as error:
+        log.warning("no hints from the registries: %s", error.message)
+        return None
+    return MirrorHints(open_mirror(settings, paths), addresses, now=time.monotonic, run_aside=run_aside)
 
 
 def _is_usable(address: str) -> bool:

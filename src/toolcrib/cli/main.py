@@ -225,6 +225,7 @@ def _add_registry(commands: argparse._SubParsersAction[Parser]) -> None:
     show = actions.add_parser("show", help="show how a server is launched, what it needs and how to add it")
     show.add_argument("name", metavar="NAME", help="its full name, for example io.github.acme/atlas")
     show.add_argument("--versions", action="store_true", help="list its versions instead")
+    show.add_argument("--bundle", metavar="FILE", help="check and unpack its MCPB file, which you downloaded")
     sync = actions.add_parser("sync", help="copy what the registries list, so that it is searched without network")
     sync.add_argument("--full", action="store_true", help="read everything again, not only what changed")
     for action in (search, show):

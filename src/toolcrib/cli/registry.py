@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, closing
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from toolcrib.app.registry import open_lookup, open_mirror, registry_addresses
@@ -17,12 +18,26 @@ from toolcrib.cli.exits import FAILED, NOT_FOUND, OK
 from toolcrib.cli.output import Output, advice
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
-from toolcrib.cli.registry_text import hit_json, print_hits, print_server, print_versions, server_json, source_json
+from toolcrib.cli.registry_text import (
+    hit_json,
+    plan_json,
+    print_hits,
+    print_plan,
+    print_server,
+    print_versions,
+    server_json,
+    source_json,
+)
+from toolcrib.config.names import slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ConfigurationError, Problem, ToolcribError
+from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
+from toolcrib.registry.bundle import open_bundle
+from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
+from toolcrib.registry.recipe import Bundle, Refused
+from toolcrib.registry.recipes import plans
 from toolcrib.registry.registries import Registries
 from toolcrib.registry.sync import SyncReport
 from toolcrib.views import check_query
@@ -55,10 +70,29 @@ def _show(options: argparse.Namespace, settings: Settings, mirror: Mirror, outpu
     if options.versions:
         return _show_versions(options, settings, mirror, output)
     found = asyncio.run(_lookup(options, settings, mirror).server(options.name))
+    if options.bundle:
+        return _show_bundle(found.server, Path(options.bundle), output)
     if output.as_json:
         output.json({**server_json(found.server, _has_runtime), **source_json(found.place, found.read_at)})
     else:
         print_server(found, output.out, has_runtime=_has_runtime, now=time.time())
+    return OK
+
+
+def _show_bundle(server: RegistryServer, file: Path, output: Output) -> int:
+    """Check and unpack a bundle that a person downloaded, and show how it is started."""
+    bundle = next((plan for plan in plans(server) if isinstance(plan, Bundle)), None)
+    if bundle is None:
+        raise ValidationError(f"{server.name} is not offered as an MCPB file")
+    folder = Paths.of(os.environ).bundles_dir / slug(f"{server.short_name}-{server.version}")
+    try:
+        recipe = open_bundle(file.read_bytes(), bundle.sha256, folder, server.short_name)
+    except (Refused, OSError) as problem:
+        raise ValidationError(f"{file.name} can't be used: {problem}", hint=f"Download it from {bundle.url}") from None
+    if output.as_json:
+        output.json(plan_json(server, recipe))
+    else:
+        print_plan(server, recipe, output.out, is_chosen=True, has_runtime=_has_runtime)
     return OK
 
 

@@ -56,7 +56,7 @@ def print_server(found: FoundServer, out: Terminal, *, has_runtime: HasRuntime, 
     chosen = best_plan(server, has_runtime=has_runtime)
     for plan in sorted(plans(server), key=lambda plan: plan != chosen):
         out.write()
-        _print_plan(server, plan, out, is_chosen=plan == chosen, has_runtime=has_runtime)
+        print_plan(server, plan, out, is_chosen=plan == chosen, has_runtime=has_runtime)
     out.write()
     out.write(out.paint(UNCHECKED, "yellow"))
 
@@ -99,7 +99,7 @@ def server_json(server: RegistryServer, has_runtime: HasRuntime) -> dict[str, An
         "registry": server.registry,
         "trust": tier_of(server.name, server.registry),
         "launchable": chosen is not None,
-        "plans": [{**_plan_json(server, plan), "proposed": plan == chosen} for plan in plans(server)],
+        "plans": [{**plan_json(server, plan), "proposed": plan == chosen} for plan in plans(server)],
     }
 
 
@@ -115,12 +115,13 @@ def add_words(server: RegistryServer, recipe: Recipe) -> list[str]:
     return [*start, *headers, recipe.url]
 
 
-def _print_plan(server: RegistryServer, plan: Plan, out: Terminal, *, is_chosen: bool, has_runtime: HasRuntime) -> None:
+def print_plan(server: RegistryServer, plan: Plan, out: Terminal, *, is_chosen: bool, has_runtime: HasRuntime) -> None:
     proposed = " (proposed)" if is_chosen else ""
     out.write(out.paint(f"{_heading(plan)}{proposed}", "bold"))
     if isinstance(plan, Bundle):
         out.paragraph(f"download {clean(plan.url)}", "  ")
-        out.paragraph(f"its SHA-256 must be {plan.sha256}; its manifest.json says what to run", "  ")
+        out.paragraph(f"its SHA-256 must be {plan.sha256}", "  ")
+        out.paragraph(f"then: toolcrib registry show {server.name} --bundle FILE", "  ")
     elif isinstance(plan, Recipe):
         out.paragraph(clean(shlex.join(plan.command) if plan.command else plan.url), "  ", "cyan")
         if plan.runtime and not has_runtime(plan.runtime):
@@ -155,7 +156,8 @@ def _adding(server: RegistryServer, recipe: Recipe) -> str:
     return clean(f"To add it, write into servers of your file: {slug(server.short_name)}: {_entry_json(recipe)}")
 
 
-def _plan_json(server: RegistryServer, plan: Plan) -> dict[str, Any]:
+def plan_json(server: RegistryServer, plan: Plan) -> dict[str, Any]:
+    """The same as data."""
     if isinstance(plan, Bundle):
         return {"kind": plan.kind, "download": {"url": plan.url, "sha256": plan.sha256}}
     if not isinstance(plan, Recipe):

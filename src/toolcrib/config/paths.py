@@ -49,6 +49,11 @@ class Paths:
         return self.cache_dir / "registry.db"
 
     @property
+    def bundles_dir(self) -> Path:
+        """Where MCPB files are unpacked."""
+        return self.state_dir / "bundles"
+
+    @property
     def audit_log(self) -> Path:
         return self.state_dir / "audit.jsonl"
 

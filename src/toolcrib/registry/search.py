@@ -51,12 +51,11 @@ class RegistrySearch:
     def search(self, query: str, limit: int = 10) -> list[RegistryHit]:
         """The best servers, best first; the full name of one puts it first."""
         named = self._names.get(query.strip().casefold())
-        found = self._index.search(query, limit=limit * _LOOKED_AT)
-        hits = [self._hit(query, match) for match in found]
-        hits.sort(key=_standing, reverse=True)
+        found = sorted(self._index.search(query, limit=limit * _LOOKED_AT), key=self._standing, reverse=True)
+        others = [match for match in found if self._servers[match.tool.id] is not named]
+        hits = [self._hit(query, match) for match in others[:limit]]
         if named is not None:
-            first = RegistryHit(named, 1.0, tier_of(named.name, named.registry), ("its name in full",))
-            hits = [first, *(hit for hit in hits if hit.server is not named)]
+            hits.insert(0, RegistryHit(named, 1.0, tier_of(named.name, named.registry), ("its name in full",)))
         return hits[:limit]
 
     def _hit(self, query: str, match: ToolMatch) -> RegistryHit:
@@ -66,6 +65,11 @@ class RegistrySearch:
         if server.status == "deprecated":
             reasons.append("deprecated by its publisher")
         return RegistryHit(server, match.relevance, tier, tuple(reasons))
+
+    def _standing(self, match: ToolMatch) -> float:
+        server = self._servers[match.tool.id]
+        trusted = 1 - _TRUST_SHARE + _TRUST_SHARE * WEIGHTS[tier_of(server.name, server.registry)]
+        return match.relevance * trusted * (_DEPRECATED_FACTOR if server.status == "deprecated" else 1)
 
 
 def build_index(tools: Sequence[Tool]) -> ToolIndex:
@@ -78,11 +82,6 @@ def _document(server: Mirrored) -> Tool:
     owner = " ".join(word for word in re.split(r"[.-]", namespace) if word not in _DOMAIN_WORDS)
     definition = {"name": short, "title": server.title, "description": server.description}
     return Tool(short, f"{owner}/{short}" if owner else short, definition)
-
-
-def _standing(hit: RegistryHit) -> float:
-    trusted = 1 - _TRUST_SHARE + _TRUST_SHARE * WEIGHTS[hit.tier]
-    return hit.relevance * trusted * (_DEPRECATED_FACTOR if hit.server.status == "deprecated" else 1)
 
 
 def _word_reasons(why: Explanation) -> list[str]:
