@@ -378,6 +378,32 @@ def test_nothing_of_this_machine_goes_to_a_server_nobody_approved() -> None:
     assert unapproved_spec(parse_entry(SITE)) is None
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "http://atlas.example/mcp",
+            "https://localhost/mcp",
+            "https://127.0.0.1/mcp",
+            "https://169.254.169.254/latest",
+        ),
+        *(
+            "https://10.0.0.1/",
+            "https://[::1]/",
+            "https://127.1/",
+            "https://2130706433/",
+            "https://0x7f.1/",
+            "https://nas.local/",
+        ),
+    ],
+)
+def test_a_public_registry_cannot_lead_into_this_network(url: str) -> None:
+    listed = entry("a/b", remotes=[{"type": "streamable-http", "url": url}])
+
+    assert unapproved_spec(parse_entry(listed, registry="https://registry.example")) is None
+    assert unapproved_spec(parse_entry(listed, registry="http://127.0.0.1:8000")) is not None
+
+
 texts = st.text(max_size=30) | st.sampled_from(["--x", "-v a:b", "${HOME}", "{a}", "$(id)", "a b", "/path/to/x"])
 inputs = st.fixed_dictionaries(
     {},

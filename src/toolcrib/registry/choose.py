@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from toolcrib.config.names import slug
 from toolcrib.model.server import FROM_REGISTRY, Origin, RemoteLaunch, ServerSpec
+from toolcrib.registry.addresses import is_public
 from toolcrib.registry.entry import RegistryServer, Remote
 from toolcrib.registry.recipe import Bundle, Plan, Recipe
 from toolcrib.registry.recipes import plans, remote_plan
@@ -38,11 +39,13 @@ def unapproved_spec(server: RegistryServer) -> ServerSpec | None:
     """The server as it may be contacted before anyone approved it; None where it has no open address.
 
     Nothing of this machine goes with it: an address or a header that needs a value makes it None, and its origin keeps
-    tokens of the environment away from it.
+    tokens of the environment away from it. Only a registry inside a network may name addresses inside one.
     """
     remote = best_remote(server)
     plan = remote_plan(server, remote) if remote is not None else None
     if not isinstance(plan, Recipe) or any("${" in text for text in (plan.url, *plan.headers.values())):
+        return None
+    if not is_public(plan.url) and is_public(server.registry):
         return None
     return ServerSpec(
         name=slug(server.short_name),

@@ -12,6 +12,8 @@ from toolcrib.registry.search import RegistrySearch
 # Below this a hit shares a word with the query by chance more often than not.
 _FIT = 0.5
 _CHECK_SECONDS = 60.0
+# They stand in answers that have to stay short.
+_LONGEST_NAME = 80
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +48,8 @@ class MirrorHints:
             self._run_aside(self._follow)
         search = self._search
         hits = search.search(query, limit) if search is not None else []
-        return tuple(hit.server.name for hit in hits if hit.relevance >= _FIT and hit.server.status == "active")
+        fitting = (hit.server for hit in hits if hit.relevance >= _FIT)
+        return tuple(one.name for one in fitting if one.status == "active" and len(one.name) <= _LONGEST_NAME)
 
     def close(self) -> None:
         self._mirror.close()
