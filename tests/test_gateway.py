@@ -15,7 +15,10 @@ import pytest
 import yaml
 
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
+from tests.servers.registry import Registry, serve
 from toolcrib import Gateway, Settings, open_gateway
+from toolcrib.app.live_registry import sync_one
+from toolcrib.app.registry import open_mirror
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ConfigurationError, ServerConnectionError, ValidationError
@@ -211,6 +214,39 @@ async def test_nothing_that_fits_is_said() -> None:
 
     assert (answer.hits, answer.note.split(".")[0]) == ((), "Nothing fits")
     assert on_server.note.startswith("Nothing fits on server files.")
+
+
+async def test_a_search_that_finds_nothing_names_servers_of_the_registries_that_would_fit() -> None:
+    with serve(Registry()) as registry:
+        settings = {"registry_urls": (registry.url,), "registry_rate": 1000.0}
+        async with counter(files(), **settings) as gateway:
+            assert "may fit" not in (await gateway.search_tools("geocoding maps routes")).note
+
+        await _copy(registry)
+        asked = len(registry.requests)
+        async with counter(files(), **settings) as gateway:
+            # The copy is read aside: the first searches do without.
+            await eventually(lambda: gateway._hints.names("geocoding maps routes"))
+            answer = await gateway.search_tools("geocoding maps routes")
+            found = await gateway.search_tools("read a file")
+            elsewhere = await gateway.search_tools("geocoding maps routes", server="files")
+
+    assert answer.note.endswith("Not installed, but may fit (a person must add them): io.github.acme/atlas.")
+    assert found.note == ""
+    assert "may fit" not in elsewhere.note
+    assert len(registry.requests) == asked
+
+
+async def _copy(registry: Registry) -> None:
+    settings = Settings(registry_urls=(registry.url,), registry_rate=1000.0)
+    mirror = open_mirror(settings, Paths.of(os.environ))
+    await sync_one(settings, mirror, registry.url, is_full=False, on_page=lambda *_: None)
+    mirror.close()
+
+
+async def test_an_address_of_a_registry_that_cannot_be_used_stops_no_gateway() -> None:
+    async with counter(files(), registry_urls=("nonsense",)) as gateway:
+        assert (await gateway.search_tools("geocoding")).note.startswith("Nothing fits")
 
 
 async def test_a_search_while_servers_are_read_says_how_many() -> None:

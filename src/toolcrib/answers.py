@@ -11,6 +11,8 @@ SEARCH_BUDGET_TOKENS = 200
 CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
+# Where no hit is more relevant than this, servers that are not installed are worth a word.
+WEAK_HIT = 0.3
 # A hit far below the best one is noise that costs tokens.
 CLIFF = 0.35
 
@@ -34,8 +36,10 @@ def _characters(hit: SearchHit) -> int:
     return HIT_FRAME_CHARACTERS + sum(map(len, texts)) + 3 * len(hit.tags)
 
 
-def search_note(*, found: bool, pending: int, server: str | None, enabled: bool = True) -> str:
-    """What the caller should know beside the hits; usually nothing."""
+def search_note(
+    *, found: bool, pending: int, server: str | None, enabled: bool = True, elsewhere: Sequence[str] = ()
+) -> str:
+    """What the caller should know beside the hits; usually nothing. `elsewhere` are servers of registries that may fit."""
     if not enabled:
         return SWITCHED_OFF
     notes = []
@@ -45,4 +49,6 @@ def search_note(*, found: bool, pending: int, server: str | None, enabled: bool 
     if pending:
         noun = "server is" if pending == 1 else "servers are"
         notes.append(f"{pending} {noun} still being read; search again shortly.")
+    if elsewhere:
+        notes.append(f"Not installed, but may fit (a person must add them): {', '.join(elsewhere)}.")
     return " ".join(notes)

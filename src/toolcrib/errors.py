@@ -10,6 +10,8 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── RateLimited                   wait: .retry_after_seconds
 ├── Overloaded                    too many calls at once: try again
 ├── ResultExpired                 run the tool again
+├── RegistryError                 a registry answers what can't be used: .registry
+├── NotInRegistry                 no server of that name is in the registries: .nearest
 └── UpstreamError                 .server
     ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
     ├── NeedsConfiguration        a variable or file the entry names is missing
@@ -114,6 +116,22 @@ class ResultExpired(ToolcribError):
     """A stored result is gone."""
 
     code = "RESULT_EXPIRED"
+
+
+class RegistryError(ToolcribError):
+    """A registry of servers answered with something that can't be used; `registry` is its address."""
+
+    code = "REGISTRY_ERROR"
+
+    def __init__(self, message: str, *, registry: str, hint: str = "", **details: Any) -> None:
+        super().__init__(f"{registry}: {message}", hint=hint, **details)
+        self.registry = registry
+
+
+class NotInRegistry(ToolcribError):
+    """No registry knows a server of that name."""
+
+    code = "NOT_IN_REGISTRY"
 
 
 class UpstreamError(ToolcribError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from toolcrib.answers import pack_hits, search_note
+from toolcrib.answers import WEAK_HIT, pack_hits, search_note
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
@@ -26,7 +26,7 @@ from toolcrib.model.call import (
 )
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
-from toolcrib.model.view import SearchAnswer, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
 from toolcrib.views import check_query, hit_view, server_view, tool_view
@@ -43,6 +43,12 @@ class Statuses(Protocol):
     def status(self, server: str) -> ServerStatus: ...
 
 
+class RegistryHints(Protocol):
+    """Whoever knows servers that are not installed; answers at once and asks no network."""
+
+    def names(self, query: str) -> Sequence[str]: ...
+
+
 class Gateway:
     """Find a tool, read it, run it; safe to use from many tasks at once."""
 
@@ -56,6 +62,7 @@ class Gateway:
         shelf: ResultShelf,
         settings: Callable[[], Settings],
         reload: Callable[[], Awaitable[Settings]],
+        hints: RegistryHints | None = None,
     ) -> None:
         self._stock = stock
         self._discovery = discovery
@@ -64,6 +71,7 @@ class Gateway:
         self._shelf = shelf
         self._settings = settings
         self._reload = reload
+        self._hints = hints
 
     @property
     def settings(self) -> Settings:
@@ -94,7 +102,8 @@ class Gateway:
         )
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
-        return SearchAnswer(packed, self._search_note(bool(hits), server))
+        elsewhere = self._elsewhere(query, hits) if server is None else ()
+        return SearchAnswer(packed, self._search_note(bool(hits), server, elsewhere))
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
@@ -186,8 +195,18 @@ class Gateway:
         """Put a large result on the shelf; the handle is good for this caller only."""
         return self._shelf.put(caller.key, data)
 
-    def _search_note(self, found: bool, server: str | None) -> str:
-        return search_note(found=found, pending=self._discovery.pending, server=server, enabled=self.settings.enabled)
+    def _elsewhere(self, query: str, hits: Sequence[SearchHit]) -> Sequence[str]:
+        is_weak = all(hit.relevance < WEAK_HIT for hit in hits)
+        return self._hints.names(query) if is_weak and self._hints is not None else ()
+
+    def _search_note(self, found: bool, server: str | None, elsewhere: Sequence[str]) -> str:
+        return search_note(
+            found=found,
+            pending=self._discovery.pending,
+            server=server,
+            enabled=self.settings.enabled,
+            elsewhere=elsewhere,
+        )
 
     async def _find(self, server: str, tool: str) -> StockedTool | None:
         await self._discovery.need(server)

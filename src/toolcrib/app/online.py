@@ -9,11 +9,13 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
+from toolcrib.app.registry import open_hints
 from toolcrib.app.study import Study
 from toolcrib.calls.admit import Admit
 from toolcrib.calls.audit import Audit
@@ -132,6 +134,7 @@ class Online:
             files=settings.audit_files,
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
+        self._hints = open_hints(settings, self._paths, partial(asyncio.get_running_loop().run_in_executor, None))
         self.gateway = self._gateway(self._offline)
 
     async def start(self, *, read_due: bool = True) -> None:
@@ -172,6 +175,8 @@ class Online:
         await self._opener.close()
         await self._presence.close()
         self._offline.store.close()
+        if self._hints is not None:
+            self._hints.close()
 
     async def reload(self) -> Settings:
         """Take over an edited configuration; one that can't be read leaves everything as it was and is raised."""
@@ -217,6 +222,7 @@ class Online:
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
+            hints=self._hints,
         )
 
     def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:

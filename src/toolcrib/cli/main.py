@@ -211,6 +211,30 @@ def _add_config(commands: argparse._SubParsersAction[Parser]) -> None:
         _add_json(action)
 
 
+def _add_registry(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(commands, "registry", "find servers that could be added, in the registries of MCP servers")
+    actions = parser.add_subparsers(dest="action", metavar="search|show|sync", parser_class=Parser)
+    actions.required = True
+    search = actions.add_parser(
+        "search", help="find servers by what they do", description="Find servers by what they do."
+    )
+    search.add_argument("query", metavar="QUERY", nargs="+", help="what the server should do, in your own words")
+    search.add_argument(
+        "--limit", type=_positive, default=DEFAULT_LIMIT, metavar="N", help="most results (default: %(default)s)"
+    )
+    show = actions.add_parser("show", help="show how a server is launched, what it needs and how to add it")
+    show.add_argument("name", metavar="NAME", help="its full name, for example io.github.acme/atlas")
+    show.add_argument("--versions", action="store_true", help="list its versions instead")
+    show.add_argument("--bundle", metavar="FILE", help="check and unpack its MCPB file, which you downloaded")
+    sync = actions.add_parser("sync", help="copy what the registries list, so that it is searched without network")
+    sync.add_argument("--full", action="store_true", help="read everything again, not only what changed")
+    for action in (search, show):
+        action.add_argument("--live", action="store_true", help="ask the registries now, not the copy")
+    for action in (search, show, sync):
+        _add_common(action)
+        _add_json(action)
+
+
 def _add_logs(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "logs", "show what a server last wrote to its standard error")
     parser.add_argument("server", metavar="SERVER", help="name of the server")
@@ -282,6 +306,7 @@ _COMMANDS: tuple[Callable[[argparse._SubParsersAction[Parser]], None], ...] = (
     _add_inspect,
     _add_execute,
     _add_config,
+    _add_registry,
     _add_logs,
     _add_doctor,
     _add_serve,

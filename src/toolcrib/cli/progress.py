@@ -45,6 +45,10 @@ class Progress:
     def started(self, item: str) -> None:
         self._change(item, "running", "")
 
+    def going_on(self, item: str, words: str) -> None:
+        """How far an item is that has started; shown on a terminal only."""
+        self._change(item, "running", words)
+
     def done(self, item: str, words: str = "") -> None:
         self._change(item, "done", words)
 

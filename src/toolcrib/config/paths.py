@@ -49,6 +49,16 @@ class Paths:
         return self.cache_dir / "search.index"
 
     @property
+    def registry_mirror(self) -> Path:
+        """A copy of what the registries list; it can be deleted at any time."""
+        return self.cache_dir / "registry.db"
+
+    @property
+    def bundles_dir(self) -> Path:
+        """Where MCPB files are unpacked."""
+        return self.state_dir / "bundles"
+
+    @property
     def audit_log(self) -> Path:
         return self.state_dir / "audit.jsonl"
 

@@ -54,7 +54,7 @@ def _default(scalar: Scalar) -> str:
     if isinstance(scalar.default, bool):
         return str(scalar.default).lower()
     if isinstance(scalar.default, tuple):
-        return "none"
+        return ", ".join(scalar.default) or "none"
     number = f"{scalar.default:.10g}" if isinstance(scalar.default, float) else str(scalar.default)
     return f"{number} {scalar.unit}".strip()
 

@@ -13,6 +13,7 @@ from toolcrib.model.server import ServerSpec
 
 KIB = 1024
 MIB = 1024 * KIB
+OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
@@ -80,6 +81,22 @@ class Settings:
     )
     registry_cache_ttl_seconds: float = seconds(
         "registryCacheTtl", 3600.0, "How long an answer of the registry is kept.", 0
+    )
+
+    # Registries of servers.
+    registry_urls: tuple[str, ...] = scalar(
+        "registry.urls",
+        "texts",
+        (OFFICIAL_REGISTRY,),
+        "Registries of MCP servers, the first one winning on the same name; none switches them off.",
+    )
+    registry_mirror: bool = flag(
+        "registry.mirror",
+        True,
+        "Search the copy made by `toolcrib registry sync`, also where a tool search finds nothing.",
+    )
+    registry_rate: float = scalar(
+        "registry.rate", "number", 2.0, "Requests to a registry per second.", unit="per second", minimum=0.001
     )
 
     # Results.

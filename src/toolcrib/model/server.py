@@ -11,6 +11,8 @@ from typing import Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
+# The source of a server that nobody added: it was only found in a registry.
+FROM_REGISTRY = "registry"
 
 Transport = Literal["stdio", "http", "sse"]
 

@@ -95,7 +95,7 @@ class Reply:
     async def error(self, *, has_session: bool, now: float) -> Exception:
         """What the status says, read together with as much of the body as an error needs."""
         try:
-            body = await self._beginning(_ERROR_BODY_BYTES)
+            body = await self.beginning(_ERROR_BODY_BYTES)
         except (httpx2.HTTPError, httpx2.StreamError):
             body = b""
         return status_error(self._server, self.response, body, has_session=has_session, now=now)
@@ -108,7 +108,7 @@ class Reply:
         """Read what little may be left, so that the connection can serve the next request; then close."""
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._beginning(_DRAIN_BYTES)
+                await self.beginning(_DRAIN_BYTES)
         except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
             pass
         finally:
@@ -119,7 +119,8 @@ class Reply:
         await self._chunks.aclose()
         await self.response.aclose()
 
-    async def _beginning(self, max_bytes: int) -> bytes:
+    async def beginning(self, max_bytes: int) -> bytes:
+        """The body, or as much of it as `max_bytes`."""
         parts, left = [], max_bytes
         async for chunk in self._chunks:
             parts.append(chunk[:left])

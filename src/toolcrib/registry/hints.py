@@ -1,0 +1,67 @@
+"""Which servers of the registries would fit a search that found nothing; from the mirror only, never the network."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.registry.mirror import Mirror
+from toolcrib.registry.search import RegistrySearch
+
+# Below this a hit shares a word with the query by chance more often than not.
+_FIT = 0.5
+_CHECK_SECONDS = 60.0
+# They stand in answers that have to stay short.
+_LONGEST_NAME = 80
+
+log = logging.getLogger(__name__)
+
+
+class MirrorHints:
+    """Names by query. The index over the mirror is made aside when it is first needed, so that no search waits for it.
+
+    `run_aside` runs a function in a worker thread; until it is done there are no hints, or those of the mirror before.
+    """
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        registries: Sequence[str],
+        *,
+        now: Callable[[], float],
+        run_aside: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._mirror = mirror
+        self._registries = tuple(registries)
+        self._now = now
+        self._run_aside = run_aside
+        self._search: RegistrySearch | None = None
+        self._mark: object = None
+        self._checked_at: float | None = None
+
+    def names(self, query: str, limit: int = 3) -> tuple[str, ...]:
+        """Servers that fit `query` well, the best first; none where there is no mirror."""
+        now = self._now()
+        if self._checked_at is None or not 0 <= now - self._checked_at < _CHECK_SECONDS:
+            self._checked_at = now
+            self._run_aside(self._follow)
+        search = self._search
+        hits = search.search(query, limit) if search is not None else []
+        fitting = (hit.server for hit in hits if hit.relevance >= _FIT)
+        return tuple(one.name for one in fitting if one.status == "active" and len(one.name) <= _LONGEST_NAME)
+
+    def close(self) -> None:
+        self._mirror.close()
+
+    def _follow(self) -> None:
+        """Take over the mirror as it is now; called in a worker thread."""
+        try:
+            if self._mirror.read_at(self._registries) is None:
+                self._search = None
+                return
+            mark = self._mirror.mark(self._registries)
+            if self._search is None or mark != self._mark:
+                self._search, self._mark = RegistrySearch(self._mirror.servers(self._registries)), mark
+        except StoreUnavailable as trouble:
+            log.debug("no hints from the registries: %s", trouble.message)
