@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.rtfs.type_samples import hostile_texts, types
 from toolcrib.errors import RtfsError, ValidationError
 from toolcrib.rtfs.forms import Literal, Symbol, VectorForm, keyword, literal
-from toolcrib.rtfs.parse_type import parse_type
-from toolcrib.rtfs.print_type import type_text
+from toolcrib.rtfs.read_type import parse_type
 from toolcrib.rtfs.types import (
     ANY,
     BOOL,
@@ -37,6 +36,7 @@ from toolcrib.rtfs.types import (
     optional,
     union_of,
 )
+from toolcrib.rtfs.write_type import rtfs_text
 
 ISSUE = Map((Entry("owner", STRING), Entry("repo", STRING), Entry("state", STRING, optional=True)))
 ISSUE_TEXT = """\
@@ -47,14 +47,14 @@ ISSUE_TEXT = """\
 
 
 def test_the_example_of_the_seed_is_written_exactly() -> None:
-    assert type_text(ISSUE, indent=0) == ISSUE_TEXT
-    assert type_text(ISSUE) == "[:map [:owner :string] [:repo :string] [:state {:optional true} :string]]"
+    assert rtfs_text(ISSUE, indent=0) == ISSUE_TEXT
+    assert rtfs_text(ISSUE) == "[:map [:owner :string] [:repo :string] [:state {:optional true} :string]]"
     assert parse_type(ISSUE_TEXT) == ISSUE
 
 
 def test_maps_in_maps_are_indented_further() -> None:
     nested = Map((Entry("a", Vector(Map((Entry("b", INT),)))),))
-    assert type_text(nested, indent=2) == "[:map\n    [:a [:vector [:map\n      [:b :int]]]]]"
+    assert rtfs_text(nested, indent=2) == "[:map\n    [:a [:vector [:map\n      [:b :int]]]]]"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_maps_in_maps_are_indented_further() -> None:
 def test_every_form_of_the_grammar_is_read(text: str, expected: TypeExpr | None) -> None:
     found = parse_type(text)
     assert expected is None or found == expected
-    assert parse_type(type_text(found)) == found
+    assert parse_type(rtfs_text(found)) == found
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_every_form_of_the_grammar_is_read(text: str, expected: TypeExpr | None)
 )
 def test_every_spelling_of_an_optional_entry_is_read_and_one_is_written(entry: str) -> None:
     assert parse_type(f"[:map {entry}]") == Map((Entry("state", STRING, optional=True),))
-    assert type_text(parse_type(f"[:map {entry}]")) == "[:map [:state {:optional true} :string]]"
+    assert rtfs_text(parse_type(f"[:map {entry}]")) == "[:map [:state {:optional true} :string]]"
 
 
 def test_an_entry_that_must_be_there_but_may_be_nil_is_not_optional() -> None:
     text = "[:map [:state [:union :string :nil]]]"
     assert parse_type(text) == Map((Entry("state", optional(STRING)),))
-    assert type_text(parse_type(text)) == text
+    assert rtfs_text(parse_type(text)) == text
 
 
 def test_several_entries_may_share_braces() -> None:
@@ -167,7 +167,7 @@ def test_literals_of_every_kind_are_told_apart() -> None:
         "uuid",
     ]
     assert literal(1) != literal(1.0) != literal(True)
-    assert type_text(found) == text.replace("+1", "1").replace("2.5e3", "2500.0")
+    assert rtfs_text(found) == text.replace("+1", "1").replace("2.5e3", "2500.0")
 
 
 def test_comments_are_skipped_and_strings_are_not() -> None:
@@ -241,10 +241,10 @@ def test_a_text_without_end_is_refused_at_once(text: str) -> None:
 
 @given(types)
 def test_what_is_written_is_read_back_the_same(type: TypeExpr) -> None:
-    text = type_text(type)
+    text = rtfs_text(type)
     assert parse_type(text) == type
-    assert parse_type(type_text(type, indent=0)) == type
-    assert type_text(parse_type(text)) == text
+    assert parse_type(rtfs_text(type, indent=0)) == type
+    assert rtfs_text(parse_type(text)) == text
 
 
 @given(
@@ -258,22 +258,22 @@ def test_any_text_is_a_type_or_a_clear_error(text: str) -> None:
         found = parse_type(text)
     except RtfsError:
         return
-    assert parse_type(type_text(found)) == found
+    assert parse_type(rtfs_text(found)) == found
 
 
 @given(hostile_texts, hostile_texts)
 def test_hostile_keys_and_values_stay_what_they_are(first: str, second: str) -> None:
-    written = type_text(Map((Entry(first, Enum((literal(second),))), Entry(f"{first}+", Val(literal(first))))))
+    written = rtfs_text(Map((Entry(first, Enum((literal(second),))), Entry(f"{first}+", Val(literal(first))))))
     found = parse_type(written)
     assert isinstance(found, Map)
     assert len(found.entries) == 2
     assert found.rest is None
-    assert type_text(found) == written
+    assert rtfs_text(found) == written
     written.encode("utf-8")
 
 
 def test_keys_that_differ_only_in_what_cannot_be_written_are_written_once() -> None:
-    assert type_text(Map((Entry("a\x00", INT), Entry("a\x01", STRING)))) == '[:map ["a\ufffd" :int]]'
+    assert rtfs_text(Map((Entry("a\x00", INT), Entry("a\x01", STRING)))) == '[:map ["a\ufffd" :int]]'
 
 
 def test_forms_compare_by_what_they_say_and_not_by_where_they_stood() -> None:

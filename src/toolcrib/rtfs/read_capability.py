@@ -7,7 +7,7 @@ from typing import Any
 
 from toolcrib.rtfs.capability import Capability, Provider
 from toolcrib.rtfs.forms import Form, ListForm, Literal, MapForm, Misplaced, Symbol, VectorForm
-from toolcrib.rtfs.parse_type import type_from
+from toolcrib.rtfs.read_type import type_from
 from toolcrib.rtfs.reader import places_in, read_forms, shown
 from toolcrib.rtfs.spelling import form_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolcrib.rtfs.capability import Capability, Provider
-from toolcrib.rtfs.print_type import type_text
 from toolcrib.rtfs.spelling import form_text, key_text, quoted
+from toolcrib.rtfs.write_type import rtfs_text
 
 INDENT = 2
 
@@ -34,7 +34,7 @@ def _values(capability: Capability) -> Iterator[tuple[str, str]]:
             yield key, quoted(text)
     for key, schema in (("input-schema", capability.input_schema), ("output-schema", capability.output_schema)):
         if schema is not None:
-            yield key, type_text(schema, INDENT)
+            yield key, rtfs_text(schema, INDENT)
     if capability.provider is not None:
         yield "provider", _provider(capability.provider, column=INDENT + len(":provider {"))
     for key, texts in (

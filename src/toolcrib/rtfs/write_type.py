@@ -28,7 +28,7 @@ from toolcrib.rtfs.types import (
 STEP = 2
 
 
-def type_text(type: TypeExpr, indent: int | None = None) -> str:
+def rtfs_text(type: TypeExpr, indent: int | None = None) -> str:
     """One line; with `indent`, each entry of a map on its own line, two columns further in than that."""
     return _text(type, indent)
 
