@@ -26,7 +26,7 @@ from toolcrib.schema.merge import RefersToItself, merge_parts
 from toolcrib.schema.shape import Schema, description, listed
 from toolcrib.schema.values import allowed_values
 
-MAX_WORK = 10_000
+MAX_WORK = 6_000
 MAX_DEPTH = 32
 MAX_BRANCHES = 64
 MAX_WARNINGS = 10
@@ -106,7 +106,7 @@ class _Converter:
 
     def _allowed_values(self, schema: Schema, place: _Place) -> TypeExpr | None:
         values = schema.get("enum")
-        if isinstance(values, list) and not self._afford(len(values) // 8):
+        if isinstance(values, list) and not self._afford(len(values) // 2):
             return None
         found = allowed_values(schema)
         if found is None and ("enum" in schema or "const" in schema):
@@ -203,7 +203,8 @@ class _Converter:
 
     def _warn(self, reason: str, place: _Place) -> None:
         if len(self.warnings) < MAX_WARNINGS:
-            self.warnings[f"{place.path or 'the schema'} {reason}"] = None
+            path = place.path if len(place.path) <= SHOWN_CHARACTERS else f"…{place.path[-SHOWN_CHARACTERS:]}"
+            self.warnings[f"{path or 'the schema'} {reason}"] = None
 
 
 def _type_names(schema: Schema) -> list[str]:

@@ -60,6 +60,7 @@ class _Merge:
     def _target(self, reference: str, way: tuple[str, ...]) -> Any:
         if reference in self._followed:
             raise RefersToItself
+        self.cost += 1 + len(reference) // 32
         found = target(reference, self._root)
         if reference in way or not isinstance(found, (Mapping, bool)):
             self.unresolved.append(reference)
