@@ -137,6 +137,19 @@ def test_what_real_schemas_hold_has_its_type(schema: Any, published: str | None,
     assert convert(schema).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("whole", "published"),
+    [
+        ('[:array [:enum "a"] [2]]', "[:array :string [2]]"),
+        ("[:fn [[:val 1] & :nil] [:and :int [:> 0]]]", "[:fn [:int & :any] :int]"),
+        ("[:map-of [:enum :a] :nil]", "[:map-of :keyword :any]"),
+        ("[:map [:a [:enum nil]] [:* [:val true]]]", "[:map [:a {:optional true} :any] [:* :bool]]"),
+    ],
+)
+def test_the_published_form_reaches_into_every_type(whole: str, published: str) -> None:
+    assert rtfs_text(seed_form(parse_type(whole))) == published
+
+
 def test_parts_of_all_of_are_one_object() -> None:
     schema = {
         "$defs": {"Base": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from toolcrib.rtfs.forms import Form, Literal, MapForm, Misplaced, Symbol, VectorForm
+from toolcrib.rtfs.forms import Form, Literal, MapForm, Misplaced, Symbol, VectorForm, keyword
 from toolcrib.rtfs.reader import shown
 from toolcrib.rtfs.spelling import form_text
 from toolcrib.rtfs.types import Entry, Map, TypeExpr
@@ -87,7 +87,7 @@ def _without_mark(form: Form) -> Form | None:
     if isinstance(form, Symbol) and form.name.endswith("?") and form.name != "?":
         return Symbol(form.name[:-1], form.at)
     if isinstance(form, Literal) and form.kind == "keyword" and form.text.endswith("?") and form.text != "?":
-        return Literal("keyword", form.text[:-1], form.at)
+        return keyword(form.text[:-1], form.at)
     return None
 
 
@@ -103,7 +103,7 @@ def _key(form: Form) -> Literal:
 
 def _is_optional(properties: MapForm) -> bool:
     items = properties.items
-    if len(items) == 2 and items[0] == Literal("keyword", "optional"):
+    if len(items) == 2 and items[0] == keyword("optional"):
         value = items[1]
         if isinstance(value, Literal) and value.kind == "bool":
             return value.value is True
