@@ -270,6 +270,19 @@ def _add_completion(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("shell", choices=SHELLS)
 
 
+def _add_types(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands,
+        "types",
+        "show a JSON Schema or tool definition as type and signature, and a type as JSON Schema",
+        description="Show the RTFS type and the signature of a JSON Schema or of tool definitions, or the JSON Schema "
+        "of an RTFS type or of capability forms.",
+    )
+    parser.add_argument("file", metavar="FILE", help="a file with one of these, or - for standard input")
+    parser.add_argument("--exact", action="store_true", help="keep listed values and bounds in the RTFS type")
+    _add_json(parser)
+
+
 def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     serve = _command(
         commands,
@@ -309,6 +322,7 @@ _COMMANDS: tuple[Callable[[argparse._SubParsersAction[Parser]], None], ...] = (
     _add_registry,
     _add_logs,
     _add_doctor,
+    _add_types,
     _add_serve,
     _add_trust,
     _add_settings,
