@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from toolcrib.model.tool import summarize
 from toolcrib.model.view import SearchHit
 
 SEARCH_BUDGET_TOKENS = 200
@@ -11,21 +13,43 @@ SEARCH_BUDGET_TOKENS = 200
 CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
+# A hit far below the best one is noise that costs tokens.
+CLIFF = 0.12
+# Below this chance the best hit is more likely a neighbour of what is wanted than the thing itself.
+NOTHING_FITS = 0.12
 # Where no hit is more relevant than this, servers that are not installed are worth a word.
 WEAK_HIT = 0.3
-# A hit far below the best one is noise that costs tokens.
-CLIFF = 0.35
+# So many hits come before long summaries do: the right tool is nearly always among them.
+FIRST_HITS = 5
+SUMMARY_LENGTHS = (120, 90, 70, 50, 35)
+NEIGHBOURS = 3
 
 SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
 
 
+def fits(hits: Sequence[SearchHit]) -> bool:
+    """Whether the best hit is likely enough to be meant."""
+    return bool(hits) and hits[0].relevance >= NOTHING_FITS
+
+
 def pack_hits(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
-    """The best hits that fit the token budget of one answer, at least one."""
+    """The best hits down to the cliff that fit the token budget, with summaries as long as leaves room for five."""
+    likely = [hit for hit in hits if hit.relevance >= hits[0].relevance * CLIFF] if fits(hits) else hits[:NEIGHBOURS]
+    first = min(FIRST_HITS, len(likely))
+    for length in SUMMARY_LENGTHS:
+        packed = _packed([replace(hit, summary=summarize(hit.summary, length)) for hit in likely])
+        if len(packed) >= first:
+            break
+    return packed
+
+
+def _packed(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    """As many as fit, at least one."""
     left = SEARCH_BUDGET_TOKENS * CHARACTERS_PER_TOKEN - ANSWER_FRAME_CHARACTERS
     packed: list[SearchHit] = []
     for hit in hits:
         left -= _characters(hit)
-        if packed and (left < 0 or hit.relevance < hits[0].relevance * CLIFF):
+        if packed and left < 0:
             break
         packed.append(hit)
     return tuple(packed)
@@ -37,15 +61,25 @@ def _characters(hit: SearchHit) -> int:
 
 
 def search_note(
-    *, found: bool, pending: int, server: str | None, enabled: bool = True, elsewhere: Sequence[str] = ()
+    *,
+    found: bool,
+    pending: int,
+    server: str | None,
+    enabled: bool = True,
+    near: Sequence[str] = (),
+    elsewhere: Sequence[str] = (),
 ) -> str:
-    """What the caller should know beside the hits; usually nothing. `elsewhere` are servers of registries that may fit."""
+    """What the caller should know beside the hits; usually nothing.
+
+    `near` are the domains closest to a query that nothing fits, `elsewhere` servers of registries that may fit.
+    """
     if not enabled:
         return SWITCHED_OFF
     notes = []
     if not found:
         where = f" on server {server}" if server else ""
-        notes.append(f"Nothing fits{where}. Try other words, or list_mcp_servers.")
+        nearest = f" Nearest: {', '.join(near)}." if near else ""
+        notes.append(f"Nothing fits{where}.{nearest} Try other words, or list_mcp_servers.")
     if pending:
         noun = "server is" if pending == 1 else "servers are"
         notes.append(f"{pending} {noun} still being read; search again shortly.")

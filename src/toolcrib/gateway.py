@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolcrib.answers import WEAK_HIT, pack_hits, search_note
+from toolcrib.answers import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
@@ -103,7 +103,7 @@ class Gateway:
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
         elsewhere = self._elsewhere(query, hits) if server is None else ()
-        return SearchAnswer(packed, self._search_note(bool(hits), server, elsewhere))
+        return SearchAnswer(packed, self._search_note(hits, server, elsewhere))
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
@@ -199,12 +199,13 @@ class Gateway:
         is_weak = all(hit.relevance < WEAK_HIT for hit in hits)
         return self._hints.names(query) if is_weak and self._hints is not None else ()
 
-    def _search_note(self, found: bool, server: str | None, elsewhere: Sequence[str]) -> str:
+    def _search_note(self, hits: Sequence[SearchHit], server: str | None, elsewhere: Sequence[str]) -> str:
         return search_note(
-            found=found,
+            found=fits(hits),
             pending=self._discovery.pending,
             server=server,
             enabled=self.settings.enabled,
+            near=tuple(dict.fromkeys(hit.server for hit in hits[:NEIGHBOURS])) if server is None else (),
             elsewhere=elsewhere,
         )
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.search.tiny_encoder import HEADS, POSITIONS, RANK, VOCABULARY, WIDTH, Arrays, random_arrays, weights_file
 from toolcrib.model.tool import Tool
-from toolcrib.search.arrays_file import ArraysFile, as_bytes
+from toolcrib.search.arrays_file import ArraysFile
 from toolcrib.search.encoder import Encoder, WeightsUnreadable
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.tokenizer import Tokenizer, words
 from toolcrib.search.transformer import gelu
 
-VOCABULARY = [
-    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ":", "|", "!", "?", "-"),
-    *("send", "mail", "weather", "file", "un", "##believ", "##able", "##s", "cafe", "東", "京", "a", "##b"),
-]
-WIDTH, INNER, HEADS, LAYERS, RANK, POSITIONS = 24, 48, 4, 2, 8, 32
-
-Arrays = dict[str, NDArray[Any]]
+LAYERS = 2
 
 
 @pytest.fixture
@@ -35,43 +29,14 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture
 def arrays() -> Arrays:
-    """A small model with random weights."""
-    chance = np.random.default_rng(1)
-
-    def floats(*shape: int) -> NDArray[np.float32]:
-        return chance.normal(0, 0.3, shape).astype(np.float32)
-
-    made: Arrays = {
-        "words.weight": chance.integers(0, 256, (len(VOCABULARY), RANK // 2), dtype=np.uint8),
-        "words.scale": chance.uniform(0.05, 0.2, (len(VOCABULARY), 2)).astype(np.float16),
-        "projection": floats(RANK, WIDTH).astype(np.float16),
-        "positions": floats(POSITIONS, WIDTH).astype(np.float16),
-        "embedding_norm.gain": 1 + floats(WIDTH),
-        "embedding_norm.bias": floats(WIDTH),
-        "vocabulary": np.frombuffer(zlib.compress("\n".join(VOCABULARY).encode()), dtype=np.uint8),
-    }
-    matrices = {
-        "attend": (WIDTH, 3 * WIDTH),
-        "attended": (WIDTH, WIDTH),
-        "widen": (WIDTH, INNER),
-        "narrow": (INNER, WIDTH),
-    }
-    for layer in range(LAYERS):
-        for name, shape in matrices.items():
-            made[f"layers.{layer}.{name}.weight"] = chance.integers(-127, 128, shape, dtype=np.int8)
-            made[f"layers.{layer}.{name}.scale"] = np.abs(floats(shape[1])) / 60
-            made[f"layers.{layer}.{name}.bias"] = floats(shape[1])
-        for name in ("attended_norm", "narrow_norm"):
-            made[f"layers.{layer}.{name}.gain"] = 1 + floats(WIDTH)
-            made[f"layers.{layer}.{name}.bias"] = floats(WIDTH)
-    return made
+    return random_arrays(LAYERS)
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[Arrays], Path]:
     def written(arrays: Arrays) -> Path:
         path = tmp_path / "encoder.safetensors"
-        path.write_bytes(as_safetensors(arrays))
+        path.write_bytes(weights_file(arrays, LAYERS))
         return path
 
     return written
@@ -80,10 +45,6 @@ def write(tmp_path: Path) -> Callable[[Arrays], Path]:
 @pytest.fixture
 def encoder(arrays: Arrays, write: Callable[[Arrays], Path]) -> Encoder:
     return Encoder.load(write(arrays))
-
-
-def as_safetensors(arrays: Arrays) -> bytes:
-    return as_bytes(arrays, {"heads": str(HEADS), "layers": str(LAYERS), "identity": "test"})
 
 
 class TestVectors:

@@ -1,109 +1,120 @@
+"""What a search finds, through `ToolIndex`."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.model.tool import Tool, ToolMatch
+from tests.search.catalogue import ISSUES, ids, tool
+from tests.search.tiny_encoder import TinyEncoder
+from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.terms import squash
 
-
-def tool(server: str, name: str, description: str = "", **definition: Any) -> Tool:
-    return Tool.from_mcp(server, {"name": name, "description": description, **definition})
+TINY = TinyEncoder()
 
 
-def ids(matches: list[ToolMatch]) -> list[str]:
-    return [match.tool.id for match in matches]
+@pytest.fixture(scope="module")
+def index() -> ToolIndex:
+    return ToolIndex(ISSUES)
 
 
-ISSUES = [
-    tool("github", "create_issue", "Create an issue in a repository."),
-    tool("github", "list_commits", "List commits of a branch on GitHub, in a GitHub repository."),
-    tool("jira", "create_issue", "Create an issue in a project."),
-    tool("jira", "delete_issue", "Delete an issue. Jira Jira Jira Jira Jira."),
-    tool("weather", "get_forecast", "Forecast for a city."),
-]
+def by_words(*tools: Tool) -> ToolIndex:
+    """An index in which nothing has a vector, so that only words decide."""
+    index = ToolIndex(encoder=TINY)
+    index.add_words(tools)
+    return index
 
 
-def test_a_server_filter_leaves_only_that_server() -> None:
-    assert ids(ToolIndex(ISSUES).search("create issue", server="jira")) == ["jira:create_issue", "jira:delete_issue"]
+def test_a_search_gives_as_many_tools_as_asked_for_however_little_they_fit(index: ToolIndex) -> None:
+    assert len(index.search("knit a sweater", limit=3)) == 3
+    assert len(index.search("knit a sweater", limit=100)) == len(ISSUES)
 
 
-def test_a_server_nobody_knows_has_no_matches() -> None:
-    assert ToolIndex(ISSUES).search("create issue", server="gitlab") == []
+def test_a_server_filter_leaves_only_that_server(index: ToolIndex) -> None:
+    found = ids(index.search("please create an issue", server="jira"))
+    assert found == ["jira:create_issue", "jira:delete_issue"]
+
+
+def test_a_server_nobody_knows_has_no_matches(index: ToolIndex) -> None:
+    assert index.search("create issue", server="gitlab") == []
 
 
 @pytest.mark.parametrize("server", ["github", "jira"])
-def test_a_server_named_in_the_query_is_preferred(server: str) -> None:
-    assert ids(ToolIndex(ISSUES).search(f"please create an issue on {server}"))[0] == f"{server}:create_issue"
+def test_a_server_named_in_the_query_is_preferred(index: ToolIndex, server: str) -> None:
+    assert ids(index.search(f"please create an issue on {server}"))[0] == f"{server}:create_issue"
 
 
-def test_the_verb_decides_between_tools_of_the_server_named() -> None:
-    found = ids(ToolIndex(ISSUES).search("jira: I want to create some issue"))
+def test_the_verb_decides_between_tools_of_the_server_named(index: ToolIndex) -> None:
+    found = ids(index.search("jira: I want to create some issue"))
     assert found.index("jira:create_issue") < found.index("jira:delete_issue")
 
 
 def test_hidden_tools_are_dropped_before_the_cut() -> None:
-    tools = [tool("s", f"send_mail_{number}", "Send mail.") for number in range(50)]
-    matches = ToolIndex(tools).search("send mail now", limit=3, allowed=lambda one: int(one.name[10:]) >= 40)
+    index = by_words(*(tool("s", f"send_mail_{number}", "Send mail.") for number in range(50)))
+    matches = index.search("send mail now", limit=3, allowed=lambda one: int(one.name[10:]) >= 40)
     assert ids(matches) == ["s:send_mail_40", "s:send_mail_41", "s:send_mail_42"]
 
 
-def test_a_hidden_tool_is_not_found_by_its_exact_name_either() -> None:
-    assert ToolIndex(ISSUES).search("get_forecast", allowed=lambda one: one.server != "weather") == []
+@pytest.mark.parametrize("wanted", [0, 7, 299])
+def test_the_one_tool_that_is_allowed_is_found_among_hundreds_that_are_not(wanted: int) -> None:
+    index = ToolIndex([tool("s", f"send_mail_{number}", "Send a mail.") for number in range(300)], encoder=TINY)
+    assert ids(index.search("weather", limit=3, allowed=lambda one: one.name == f"send_mail_{wanted}")) == [
+        f"s:send_mail_{wanted}"
+    ]
 
 
-def test_tags_are_searched() -> None:
-    index = ToolIndex(ISSUES, tags=lambda one: ["meteorology"] if one.server == "weather" else [])
-    assert ids(index.search("meteorology")) == ["weather:get_forecast"]
+def test_a_hidden_tool_is_not_found_by_its_exact_name_either(index: ToolIndex) -> None:
+    found = index.search("get_forecast", allowed=lambda one: one.server != "weather")
+    assert "weather:get_forecast" not in ids(found)
+    assert all(match.relevance < 1 for match in found)
 
 
-def test_titles_and_parameters_are_searched() -> None:
-    schema = {"properties": {"iban": {"description": "Account in the eurozone", "enum": ["savings"]}}}
-    index = ToolIndex([tool("bank", "xfer", title="Wire transfer", inputSchema=schema), *ISSUES])
-    for query in ("wire", "iban", "eurozone", "savings"):
-        assert ids(index.search(query)) == ["bank:xfer"]
+@pytest.mark.parametrize("query", ["", "   ", "\n\t"])
+def test_an_empty_query_finds_nothing(index: ToolIndex, query: str) -> None:
+    assert index.search(query) == []
 
 
-def test_an_option_that_all_tools_of_a_server_share_finds_none_of_them() -> None:
-    schema: dict[str, Any] = {"properties": {"tenant": {}}}
-    tools = [tool("cloud", f"op{number}", f"thing{number}", inputSchema=schema) for number in range(6)]
-    assert ToolIndex(tools).search("tenant") == []
-
-
-@pytest.mark.parametrize("query", ["", "   ", "\n\t", "\0", "?!", "the of and"])
-def test_a_query_without_content_finds_nothing(query: str) -> None:
-    assert ToolIndex(ISSUES).search(query) == []
+@pytest.mark.parametrize("query", ["\0", "?!", "the of and", "qzx vrrk jjwq"])
+def test_a_query_without_sense_is_no_reason_to_believe_in_any_tool(index: ToolIndex, query: str) -> None:
+    best, fitting = index.search(query)[0], index.search("what is the forecast for my city")[0]
+    assert best.relevance < fitting.relevance
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_finds_nothing(limit: int) -> None:
-    assert ToolIndex(ISSUES).search("issue", limit=limit) == []
+def test_a_limit_below_one_finds_nothing(index: ToolIndex, limit: int) -> None:
+    assert index.search("issue", limit=limit) == []
 
 
-def test_a_query_is_read_up_to_4096_characters() -> None:
-    index = ToolIndex(ISSUES)
-    assert index.search("x" * 4_096 + " forecast") == []
-    assert ids(index.search("forecast " + "x" * 1_000_000)) == ["weather:get_forecast"]
+def test_a_query_is_read_up_to_4096_characters(index: ToolIndex) -> None:
+    assert index.search("x" * 4_096 + " forecast") == index.search("x" * 4_096)
+    assert ids(index.search("forecast " + "x" * 1_000_000))[0] == "weather:get_forecast"
 
 
-def test_relevance_falls_with_rank_and_is_certain_only_for_names() -> None:
-    matches = ToolIndex(ISSUES).search("create issue", limit=10)
-    relevances = [match.relevance for match in matches]
+def test_relevance_falls_with_rank_and_is_certain_only_for_names(index: ToolIndex) -> None:
+    relevances = [match.relevance for match in index.search("create issue")]
     assert relevances == sorted(relevances, reverse=True)
     assert relevances[:2] == [1.0, 1.0]
-    assert all(0 < relevance < 1 and relevance == round(relevance, 2) for relevance in relevances[2:])
+    assert all(0 <= relevance <= 0.99 and relevance == round(relevance, 2) for relevance in relevances[2:])
+
+
+def test_a_tool_is_found_by_what_it_means_where_no_word_is_shared(index: ToolIndex) -> None:
+    assert ids(index.search("will it rain tomorrow"))[0] == "weather:get_forecast"
+
+
+def test_a_mistyped_word_is_understood(index: ToolIndex) -> None:
+    assert index.search("forcast for a citty")[0] == index.search("forecast for a city")[0]
 
 
 def test_ties_go_to_the_shorter_name_then_the_server_then_the_tool() -> None:
     tools = [tool(server, name, "Ping.") for server in ("z", "a") for name in ("bbb", "aaa", "c")]
     expected = ["a:c", "z:c", "a:aaa", "a:bbb", "z:aaa", "z:bbb"]
-    assert ids(ToolIndex(tools).search("ping")) == expected
-    assert ids(ToolIndex(reversed(tools)).search("ping")) == expected
+    assert ids(by_words(*tools).search("ping")) == expected
+    assert ids(by_words(*reversed(tools)).search("ping")) == expected
 
 
 def test_stuffing_a_description_with_keywords_does_not_win() -> None:
@@ -112,23 +123,6 @@ def test_stuffing_a_description_with_keywords_does_not_win() -> None:
     repeated = tool("spam", "x", "send email " * 5)
     index = ToolIndex([honest, stuffed, repeated, *ISSUES])
     assert ids(index.search("how do I send an email"))[0] == "mail:send_email"
-
-
-def test_a_tool_added_again_replaces_the_old_one_and_keeps_its_neighbours() -> None:
-    index = ToolIndex(ISSUES)
-    index.add([tool("jira", "create_issue", "Plant a tree.")])
-    assert len(index) == len(ISSUES)
-    assert ids(index.search("plant tree")) == ["jira:create_issue"]
-    assert ids(index.search("delete", server="jira")) == ["jira:delete_issue"]
-
-
-def test_a_removed_server_is_gone_and_removing_it_twice_is_no_error() -> None:
-    index = ToolIndex(ISSUES)
-    index.remove("weather")
-    index.remove("weather")
-    assert index.servers == ("github", "jira")
-    assert len(index) == 4
-    assert index.search("forecast") == index.search("get_forecast") == []
 
 
 HOSTILE_TEXTS = ["🎉🚀", "a\0b", "\u202eמזג אוויר\u202c", "\ud800 lone", "ﷺ" * 50, "e\u0301" * 500, "word " * 200_000]
@@ -144,7 +138,7 @@ HOSTILE_SCHEMAS: list[Any] = [
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_hostile_text_in_any_place_neither_raises_nor_hides_other_tools(text: str) -> None:
     tools = [tool(text, "a", text), tool("b", text, title=text), *ISSUES]
-    index = ToolIndex(tools, tags=lambda _tool: [text])
+    index = ToolIndex(tools, tags=lambda _tool: [text], encoder=TINY)
     index.search(text)
     assert ids(index.search("get_forecast"))[0] == "weather:get_forecast"
     index.remove(text)
@@ -154,7 +148,7 @@ def test_hostile_text_in_any_place_neither_raises_nor_hides_other_tools(text: st
 @pytest.mark.parametrize("schema", HOSTILE_SCHEMAS)
 def test_a_hostile_schema_does_not_keep_a_tool_from_being_found(schema: Any) -> None:
     broken = tool("odd", "frobnicate", inputSchema=schema)
-    assert ids(ToolIndex([broken, *ISSUES]).search("frobnicate"))[0] == "odd:frobnicate"
+    assert ids(ToolIndex([broken, *ISSUES], encoder=TINY).search("frobnicate"))[0] == "odd:frobnicate"
 
 
 # A small alphabet, so that names collide, nest and differ by separators only.
@@ -164,7 +158,7 @@ tool_sets = st.lists(st.builds(tool, names, names, st.text("ab _1", max_size=20)
 
 @given(tool_sets, st.data())
 def test_a_tool_named_in_full_is_always_first(tools: list[Tool], data: st.DataObject) -> None:
-    index = ToolIndex(tools)
+    index = ToolIndex(tools, encoder=TINY)
     wanted = data.draw(st.sampled_from(tools))
     by_id = index.search(wanted.id)[0]
     by_name = index.search(wanted.name)[0]
@@ -181,7 +175,8 @@ words = st.lists(st.sampled_from(["create", "issue", "list", "files", "get", "us
 def test_a_name_with_other_separators_is_always_first(
     named: list[list[str]], separator: str, data: st.DataObject
 ) -> None:
-    index = ToolIndex(tool("my-server", "_".join(parts), "create list get issue files user") for parts in named)
+    tools = [tool("my-server", "_".join(parts), "create list get issue files user") for parts in named]
+    index = ToolIndex(tools, encoder=TINY)
     parts = data.draw(st.sampled_from(named))
     camel = parts[0] + "".join(part.capitalize() for part in parts[1:])
     for spelling in (separator.join(parts), camel, f"My Server {separator.join(parts)}", f"my_server/{camel}"):
@@ -190,45 +185,17 @@ def test_a_name_with_other_separators_is_always_first(
         assert squash(first.tool.name) == squash("".join(parts))
 
 
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("remove"), st.sampled_from("xyz")),
-        st.tuples(
-            st.just("add"), st.lists(st.builds(tool, st.sampled_from("xyz"), names, st.text("ab ", max_size=12)))
-        ),
-    ),
-    max_size=12,
-)
-
-
-@settings(max_examples=200)
-@given(steps)
-def test_adding_and_removing_ranks_as_a_fresh_index_does(sequence: list[tuple[str, Any]]) -> None:
-    index, kept = ToolIndex(), dict[tuple[str, str], Tool]()
-    for action, value in sequence:
-        if action == "add":
-            index.add(value)
-            kept.update({(one.server, one.name): one for one in value})
-        else:
-            index.remove(value)
-            kept = {key: one for key, one in kept.items() if one.server != value}
-    fresh = ToolIndex(reversed(list(kept.values())))
-    assert (len(index), index.servers) == (len(fresh), fresh.servers)
-    for query in ("a", "b a", "ab x", "aab bb y", "x:a"):
-        assert index.search(query, limit=50) == fresh.search(query, limit=50)
-        assert index.search(query, server="x") == fresh.search(query, server="x")
-
-
 @given(tool_sets, st.text(max_size=30))
-def test_any_query_gives_matches_in_order_and_the_same_each_time(tools: list[Tool], query: str) -> None:
-    matches = ToolIndex(tools).search(query, limit=5)
-    assert len(matches) <= 5
-    assert all(0 <= match.relevance <= 1 for match in matches)
-    assert [match.relevance for match in matches] == sorted((match.relevance for match in matches), reverse=True)
-    assert matches == ToolIndex(tools).search(query, limit=5)
+def test_any_query_gives_each_tool_once_in_order_and_the_same_each_time(tools: list[Tool], query: str) -> None:
+    matches = ToolIndex(tools, encoder=TINY).search(query, limit=5)
+    relevances = [match.relevance for match in matches]
+    assert len(set(ids(matches))) == len(matches) <= 5
+    assert all(0 <= relevance <= 1 for relevance in relevances)
+    assert relevances == sorted(relevances, reverse=True)
+    assert matches == ToolIndex(tools, encoder=TINY).search(query, limit=5)
 
 
 def test_a_definition_is_not_changed_by_being_indexed() -> None:
     definition: Mapping[str, Any] = {"name": "t", "inputSchema": {"properties": {"a": {"enum": ["x"]}}}}
-    match = ToolIndex([Tool.from_mcp("s", definition)]).search("t")[0]
+    match = ToolIndex([Tool.from_mcp("s", definition)], encoder=TINY).search("t")[0]
     assert match.tool.definition is definition

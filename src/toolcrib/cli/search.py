@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from toolcrib.answers import fits
 from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.cli.reading import Reading, open_for_reading
@@ -27,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         if options.server is not None:
             reading.need_server(options.server)
         found = _found(reading, query, options)
-        if not found:
+        if not fits([hit for hit, _ in found]):
             _say_nothing_fits(reading, query, output)
             return NOT_FOUND
     if output.as_json:
@@ -64,7 +65,11 @@ def _print(query: str, found: list[Found], output: Output) -> None:
 
 
 def _reasons(why: Explanation) -> list[str]:
-    lines = ["Matched: the tool's name in full"] if why.is_named else []
+    lines = [f"Understood as: {why.spelled}"] if why.spelled else []
+    if why.is_named:
+        lines.append("Matched: the tool's name in full")
+    if why.closeness is not None:
+        lines.append(f"Meaning: {why.closeness:.2f} close (1 is the same)")
     matched = [_matched(match.word, match.fields, is_kin=match.is_kin) for match in why.words if match.fields]
     missed = [match.word for match in why.words if not match.fields]
     if matched:
@@ -102,5 +107,7 @@ def _as_json(hit: SearchHit, why: Explanation | None) -> dict[str, Any]:
     }
     if why is not None:
         words = [{"word": match.word, "fields": list(match.fields), "kin": match.is_kin} for match in why.words]
-        rendered["explanation"] = {"named": why.is_named, "words": words}
+        rendered["explanation"] = {"named": why.is_named, "words": words, "closeness": why.closeness}
+        if why.spelled:
+            rendered["explanation"]["spelled"] = why.spelled
     return rendered

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -188,10 +189,11 @@ class ToolIndex:
             return []
         pool = max(POOL, limit)
         while True:
-            ranked = list(self._ranked(text, block, pool))
-            found = [match for match in ranked if allowed is None or allowed(match.tool)][:limit]
+            ranked = self._ranked(text, block, pool)
+            visible = ranked if allowed is None else (match for match in ranked if allowed(match.tool))
+            found = list(islice(visible, limit))
             # Where most of the pool was not allowed, what is allowed may lie deeper.
-            if len(found) == limit or len(ranked) < pool or pool >= self._words.size:
+            if len(found) == limit or pool >= self._words.size:
                 return found
             pool *= 4
 
@@ -237,10 +239,16 @@ class ToolIndex:
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
         fused = fusion.scores(evidence)
         chances = fusion.chances(fused)
-        rows = zip(evidence.numbers.tolist(), np.round(fused, 4).tolist(), chances.tolist(), strict=True)
-        left = [row for row in rows if row[0] not in named]
-        for number, _, chance in sorted(left, key=lambda row: (-row[1], *self._tie_break(row[0]))):
-            yield ToolMatch(self._tools[number], round(chance, 2))
+        order = np.argsort(-fused, kind="stable")
+        rows = zip(
+            evidence.numbers[order].tolist(), np.round(fused[order], 4).tolist(), chances[order].tolist(), strict=True
+        )
+        for _, equals in groupby((row for row in rows if row[0] not in named), key=itemgetter(1)):
+            for number, _, chance in self._tie_broken(list(equals)):
+                yield ToolMatch(self._tools[number], round(chance, 2))
+
+    def _tie_broken(self, equals: list[tuple[int, float, float]]) -> list[tuple[int, float, float]]:
+        return equals if len(equals) == 1 else sorted(equals, key=lambda row: self._tie_break(row[0]))
 
     def _named(self, text: str, block: Block | None) -> list[int]:
         """The tools that the text names in full, the most literally named first."""

@@ -1,0 +1,54 @@
+"""A request taken apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcrib.search.clauses import MOST_CLAUSES, clauses
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "read the file notes.txt and send it to my team",
+            ["read the file notes.txt", "send it to my team"],
+        ),
+        (
+            "Look up the weather in Rome. Then book me a table; after that tell my wife about it!",
+            ["Look up the weather in Rome", "Then book me a table", "after that tell my wife about it!"],
+        ),
+        ("list all open issues\nclose the oldest of them", ["list all open issues", "close the oldest of them"]),
+    ],
+)
+def test_each_thing_asked_for_is_a_clause(text: str, parts: list[str]) -> None:
+    assert clauses(text) == parts
+
+
+@pytest.mark.parametrize("text", ["", "send a mail", "cats and dogs", "read and write", "then. also. and then."])
+def test_one_wish_has_no_clauses(text: str) -> None:
+    assert clauses(text) == []
+
+
+def test_of_many_clauses_the_three_longest_are_kept_in_their_order() -> None:
+    text = "go to sleep now. write a very long letter. eat some more cake. water all the garden flowers."
+    assert clauses(text) == ["write a very long letter", "eat some more cake", "water all the garden flowers"]
+
+
+words = st.sampled_from(
+    ["and", "then", "also", "after", "that", "send", "mail", ",", ".", ";", "!", "\n", "über", "as"]
+)
+
+
+@given(st.lists(st.one_of(words, st.text(max_size=5)), max_size=30).map(" ".join))
+def test_clauses_are_at_most_three_separate_parts_of_the_text(text: str) -> None:
+    found = clauses(text)
+    assert len(found) != 1
+    assert len(found) <= MOST_CLAUSES == 3
+    rest = text
+    for clause in found:
+        before, part, rest = rest.partition(clause)
+        assert part == clause
+        assert len(clause.split()) >= 3
