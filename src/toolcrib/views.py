@@ -53,8 +53,9 @@ def _own_words(stock: Stock, name: str) -> str:
 
 def _told_by_its_tools(stock: Stock, name: str) -> str:
     """`github: issues, pull requests, files`, from the names of the tools that may be used."""
-    found = topics(_enabled_names(stock, name))
-    return f"{extract_primary_domain(name)}: {', '.join(found)}" if found else ""
+    domain = extract_primary_domain(name)
+    found = [topic for topic in topics(_enabled_names(stock, name)) if topic != domain]
+    return f"{domain}: {', '.join(found)}" if found else ""
 
 
 def counter_topics(stock: Stock, servers: Iterable[str], most: int) -> list[str]:
