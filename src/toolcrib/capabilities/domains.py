@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 
 _SUFFIXES = ("-mcp-server", "-server", "-mcp", "-bot", "-api")
 # In this order: the first key found in a server's name decides.
@@ -111,8 +112,9 @@ def domain_matches(wanted: str, domain: str) -> bool:
 def topics(tools: Iterable[str], most: int = 4, *, known_only: bool = False) -> list[str]:
     """What tools of these names are about, in words, the most frequent first; names that are no plain words are left out."""
     found = Counter(sub for tool in tools if (sub := extract_sub_domain(tool)) is not None)
-    spoken = (re.sub(r"[._]", " ", sub) for sub, _ in found.most_common() if not known_only or sub in KNOWN_SUB_DOMAINS)
-    return [topic for topic in dict.fromkeys(spoken) if _TOPIC.fullmatch(topic)][:most]
+    wanted = (sub for sub, _ in found.most_common() if not known_only or sub in KNOWN_SUB_DOMAINS)
+    spoken = (re.sub(r"[._]", " ", sub) for sub in wanted)
+    return list(islice((topic for topic in spoken if _TOPIC.fullmatch(topic)), most))
 
 
 def _without_suffixes(name: str) -> str:
