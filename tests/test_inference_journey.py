@@ -12,14 +12,21 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
+from tests.fakes import Clock, FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import Gateway, Settings, open_gateway
+from toolcrib.catalog.freshness import Freshness
+from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ValidationError
+from toolcrib.model.tool import Tool
+from toolcrib.rules.rulebook import RuleBook
 from toolcrib.server import render
 from toolcrib.server.definitions import instructions
+from toolcrib.stock import Stock
+from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.views import counter_topics
 
 OWNER = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
 
@@ -124,6 +131,18 @@ async def test_the_instructions_name_a_few_topics_and_only_in_words_we_know() ->
     assert topics == ["issues", "pull requests"]
     assert "They know about issues, pull requests." in instructions(["gh", "shop"], topics=topics)
     assert "know about" not in instructions(["gh"])
+
+
+class BrokenStore(MemoryCatalog):
+    def tools(self, server: str) -> list[Tool]:
+        raise StoreUnavailable("the disk is gone")
+
+
+def test_a_catalogue_that_can_not_be_read_leaves_the_instructions_without_topics() -> None:
+    stock = Stock(BrokenStore(), now=Clock(), cache_seconds=60, freshness=Freshness())
+    stock.configure([spec("gh")], RuleBook(()))
+
+    assert counter_topics(stock, ["gh"], 6) == []
 
 
 # -- what tools return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolcrib.capabilities.domains import extract_primary_domain, topics
+from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ValidationError
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
@@ -60,7 +61,10 @@ def _told_by_its_tools(stock: Stock, name: str) -> str:
 
 def counter_topics(stock: Stock, servers: Iterable[str], most: int) -> list[str]:
     """What the tools of some servers are about, only in words we know: this text stands where clients trust it."""
-    return topics((tool for name in servers for tool in _enabled_names(stock, name)), most, known_only=True)
+    try:
+        return topics((tool for name in servers for tool in _enabled_names(stock, name)), most, known_only=True)
+    except StoreUnavailable:
+        return []  # a gateway whose catalogue can't be read now starts all the same
 
 
 def _enabled_names(stock: Stock, name: str) -> Iterable[str]:
