@@ -92,11 +92,16 @@ def test_a_configuration_that_cannot_be_used_is_exit_2(command: list[str], machi
     assert as_json.json["error"]["problems"][0]["file"].endswith("toolcrib.yaml")
 
 
-def test_a_mistyped_query_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
-    ran = seeded.run("search", "githb isue")
-    assert ran.code == 2
-    assert "Did you mean: github issue" in ran.out
-    assert "github issue" in seeded.run("search", "githb isue", "--json").json["didYouMean"]
+def test_a_mistyped_query_is_understood_and_says_so_when_asked(seeded: Machine) -> None:
+    ran = seeded.run("search", "githb isue", "--explain")
+    assert ran.code == 0
+    assert ran.out.index("github:create_issue") < ran.out.index("github:list_repos")
+    assert "Understood as: github issue" in ran.out
+
+
+def test_a_query_that_nothing_fits_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
+    assert seeded.run("search", "xylophone zebra").code == 2
+    assert seeded.run("search", "xylophone zebra", "--json").json["results"] == []
 
 
 def test_a_mistyped_server_is_answered_with_the_nearest_one(seeded: Machine) -> None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.catalog.store import CatalogStore, GatewayRow, ServerRecord
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.memory import MemoryCatalog
@@ -341,3 +342,83 @@ def test_a_definition_of_the_largest_size_and_depth_comes_back_equal(store: Cata
     store.save_reading("any", "launch", reading(large), 1.0)
 
     assert store.tools("any")[0].definition == large
+
+
+# -- what was learnt of results
+
+
+def learnt(store: CatalogStore, tool: str = "a", **more: Any) -> LearntShape:
+    fingerprint = next(found.fingerprint for found in store.tools("files") if found.name == tool)
+    return LearntShape("files", tool, fingerprint, {"type": "object", "properties": {"id": {}}}, **more)
+
+
+def test_what_was_learnt_comes_back_as_it_was_saved(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    shape = learnt(store, samples=3, origin="introspection", drift="rows[].id", learnt_at=7.0)
+
+    store.save_shape(shape)
+
+    assert store.learnt_shape("files", "a") == shape
+    assert store.learnt_shape("files", "b") is None
+
+
+def test_what_was_learnt_outlives_a_reading_that_brings_nothing_new(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+    store.save_shape(learnt(store))
+
+    store.save_reading("files", "launch", reading(definition("b"), definition("a")), 2.0)
+
+    assert store.learnt_shape("files", "a") == learnt(store)
+
+
+@pytest.mark.parametrize("after", [(definition("a", "Now does something else."),), (definition("b"),), ()])
+def test_a_tool_that_changes_or_goes_takes_along_what_was_learnt_of_it(
+    store: CatalogStore, after: tuple[dict[str, Any], ...]
+) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_shape(learnt(store))
+
+    store.save_reading("files", "launch", reading(*after), 2.0)
+    store.save_reading("files", "launch", reading(definition("a")), 3.0)
+
+    assert store.learnt_shape("files", "a") is None
+
+
+def test_a_forgotten_server_takes_along_what_was_learnt_of_its_tools(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_shape(learnt(store))
+
+    store.forget("files")
+    store.save_reading("files", "launch", reading(definition("a")), 2.0)
+
+    assert store.learnt_shape("files", "a") is None
+
+
+def test_nothing_is_kept_of_a_tool_that_is_not_known_or_not_that_one(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+
+    store.save_shape(LearntShape("files", "b", "unknown", {}))
+    store.save_shape(LearntShape("files", "a", "another definition", {}))
+    store.save_shape(LearntShape("nobody", "a", "unknown", {}))
+
+    assert store.learnt_shape("files", "a") is store.learnt_shape("files", "b") is None
+
+
+def test_what_was_learnt_from_fewer_results_does_not_replace_more(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_shape(learnt(store, samples=4))
+
+    store.save_shape(learnt(store, samples=2, drift="id"))
+    assert store.learnt_shape("files", "a") == learnt(store, samples=4)
+
+    store.save_shape(learnt(store, samples=4, drift="id"))
+    assert store.learnt_shape("files", "a") == learnt(store, samples=4, drift="id")
+
+
+def test_learning_is_no_change_of_servers_or_tools(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    before = store.change_token()
+
+    store.save_shape(learnt(store))
+
+    assert store.change_token() == before

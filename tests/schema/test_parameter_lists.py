@@ -216,7 +216,7 @@ def test_a_wide_or_deep_schema_is_bounded() -> None:
         ({"inputSchema": {"examples": [{"a": 1}]}, "_meta": {"examples": [{"a": 1}, {"b": 2}]}}, ({"a": 1}, {"b": 2})),
         ({"inputSchema": {"examples": ["text", 3, None, {}]}}, ()),
         ({"inputSchema": {"examples": {"a": 1}}, "_meta": [], "annotations": None}, ()),
-        ({"inputSchema": {"properties": {"a": {"examples": [{"x": 1}]}}}}, ()),
+        ({"inputSchema": {"properties": {"a": {"examples": [{"x": 1}]}}}}, ({"a": {"x": 1}},)),
     ],
 )
 def test_only_examples_the_server_gave_are_shown(definition: dict[str, Any], expected: tuple[Any, ...]) -> None:

@@ -49,6 +49,6 @@ def test_clauses_are_at_most_three_separate_parts_of_the_text(text: str) -> None
     assert len(found) <= MOST_CLAUSES == 3
     rest = text
     for clause in found:
-        before, part, rest = rest.partition(clause)
+        _before, part, rest = rest.partition(clause)
         assert part == clause
         assert len(clause.split()) >= 3

@@ -49,10 +49,7 @@ def remove_jira(index: ToolIndex) -> None:
 
 def replace_github(index: ToolIndex) -> None:
     index.replace("github", [ISSUES[0], tool("github", "star", "Star a repository.")], mark="2")
-
-
-def add_words_only(index: ToolIndex) -> None:
-    index.add_words(MAIL)
+    index.add(())
 
 
 def empty(index: ToolIndex) -> None:
@@ -64,7 +61,7 @@ def nothing(_index: ToolIndex) -> None:
     pass
 
 
-CHANGES = (add_mail, remove_jira, replace_github, add_words_only, empty, nothing)
+CHANGES = (add_mail, remove_jira, replace_github, empty, nothing)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -174,11 +171,18 @@ def test_a_folder_is_unreadable(tmp_path: Path) -> None:
         ToolIndex.load(tmp_path, encoder=TINY)
 
 
-@given(part=st.floats(0, 1, exclude_max=True))
-def test_a_file_cut_short_anywhere_is_unreadable(tmp_path_factory: pytest.TempPathFactory, part: float) -> None:
-    path = tmp_path_factory.mktemp("cut") / "index"
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("whole") / "index"
     ToolIndex(ISSUES, encoder=TINY).save(path)
-    whole = path.read_bytes()
+    return path.read_bytes()
+
+
+@given(part=st.floats(0, 1, exclude_max=True))
+def test_a_file_cut_short_anywhere_is_unreadable(
+    tmp_path_factory: pytest.TempPathFactory, whole: bytes, part: float
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "index"
     path.write_bytes(whole[: int(part * len(whole))])
     with pytest.raises(IndexUnreadable):
         ToolIndex.load(path, encoder=TINY)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +16,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 EVERYDAY = ("create", "weather", "forecast", "message", "delete", "branch", "please", "there", "city")
 TOOLS = frozenset(map(stem, ("repository", "pipeline", "kubernetes", "calendar", "weather")))
 KNOWN = (*EVERYDAY, "repository", "pipeline", "kubernetes", "calendar")
+_NOT_WORDS = re.compile(r"[\W\d_]+")
 SPELLING = Spelling(EVERYDAY, TOOLS.__contains__, TOOLS)
 
 
@@ -49,22 +53,20 @@ def test_a_word_becomes_a_known_one_an_edit_away_or_stays(everyday: set[str], to
 
 
 @given(st.lists(st.sampled_from(KNOWN), min_size=1), st.sampled_from([str.lower, str.upper, str.title]))
-def test_known_words_are_never_changed(said: list[str], written: object) -> None:
-    text = "  ".join(map(written, said))  # type: ignore[arg-type]
+def test_known_words_are_never_changed(said: list[str], written: Callable[[str], str]) -> None:
+    text = "  ".join(map(written, said))
     assert SPELLING.corrected(text) == text
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 def test_any_text_keeps_all_but_its_words(text: str) -> None:
     put_right = SPELLING.corrected(text)
-    assert [char for char in text if not char.isalpha()] == [char for char in put_right if not char.isalpha()] or (
-        put_right != text
-    )
+    assert _NOT_WORDS.findall(put_right) == _NOT_WORDS.findall(text)
     assert SPELLING.corrected(put_right) == put_right
 
 
 @pytest.mark.parametrize(
-    "text", ["погада", "天气预报", "wettervorhersagen", "ctiy2 crt", "12345", "", "cty", "x" * 40, "weather_forecast"]
+    "text", ["погада", "天气预报", "wettervorhersagen", "crt 2", "12345", "", "cty", "x" * 40, "weather_forecast"]
 )
 def test_other_scripts_and_languages_short_words_and_numbers_stay(text: str) -> None:
     assert SPELLING.corrected(text) == text

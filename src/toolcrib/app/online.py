@@ -22,7 +22,10 @@ from toolcrib.calls.audit import Audit
 from toolcrib.calls.built_in import BuiltIn
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.check import CheckArguments
+from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.learning import Learner
 from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.observe import Observe
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -135,6 +138,7 @@ class Online:
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
         self._hints = open_hints(settings, self._paths, partial(asyncio.get_running_loop().run_in_executor, None))
+        self._learner = Learner(self._offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.gateway = self._gateway(self._offline)
 
     async def start(self, *, read_due: bool = True) -> None:
@@ -174,6 +178,7 @@ class Online:
         await self._pool.close()
         await self._opener.close()
         await self._presence.close()
+        await self._learner.close()
         self._offline.store.close()
         if self._hints is not None:
             self._hints.close()
@@ -214,11 +219,19 @@ class Online:
         async def call_tool(call: ToolCall) -> ToolResult:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
 
+        chained = self._chain(offline, call_tool)
         return Gateway(
             stock=offline.stock,
             discovery=self._discovery,
             statuses=self._pool,
-            call_tool=self._chain(offline, call_tool),
+            call_tool=chained,
+            introspector=Introspector(
+                offline.stock,
+                offline.store,
+                chained,
+                inputs=lambda: self.settings.introspection_inputs,
+                now=time.time,
+            ),
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
@@ -233,6 +246,7 @@ class Online:
                 CheckArguments(ArgumentChecker(), self.settings.max_nesting),
                 LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
+                Observe(self._learner),  # innermost: learns only from what servers really answered
             ],
             call_tool,
         )

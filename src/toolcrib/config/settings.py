@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from toolcrib.config.described import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
@@ -98,6 +98,14 @@ class Settings:
     registry_rate: float = scalar(
         "registry.rate", "number", 2.0, "Requests to a registry per second.", unit="per second", minimum=0.001
     )
+    # What is found out about tools.
+    learn_shapes: bool = flag(
+        "learnShapes",
+        True,
+        "Learn what tools return from the first results of real calls: names and types, never values.",
+    )
+    # Arguments a person chose for trial calls, by tool name or server:tool.
+    introspection_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     # Results.
     results: ResultShape = choice(
