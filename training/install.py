@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 
 from training.figures import table
@@ -21,7 +20,10 @@ def main() -> None:
     out: Path = parser.parse_args().out
     content = (out / "encoder.safetensors").read_bytes()
     checksum = hashlib.sha256(content).hexdigest()
-    shutil.copyfile(out / "encoder.safetensors", WEIGHTS / "encoder.safetensors")
+    beside = WEIGHTS / "encoder.safetensors.new"
+    beside.write_bytes(content)
+    # In one step: a process that has the old file mapped keeps it.
+    beside.replace(WEIGHTS / "encoder.safetensors")
     (WEIGHTS / "SHA256SUMS").write_text(f"{checksum}  encoder.safetensors\n", encoding="ascii")
     card = WEIGHTS / "README.md"
     report = json.loads((out / "report.json").read_text("utf-8"))

@@ -57,7 +57,7 @@ class Finder:
         self._store = store
         self._path = path
         self._tags = tags
-        self._max_tools = max_tools
+        self.max_tools = max_tools
         self._is_changed = False
 
     @cached_property
@@ -80,7 +80,7 @@ class Finder:
 
     def put(self, server: str, tools: Iterable[Tool], mark: str) -> None:
         """Make a server's tools searchable in place of what was known; by their words until they are learnt."""
-        room = max(0, self._max_tools - len(self.index))
+        room = max(0, self.max_tools - len(self.index) + self.index.count(server))
         self.index.replace(server, list(tools)[:room], mark=mark)
         self._is_changed = True
 
@@ -90,13 +90,13 @@ class Finder:
 
     def recall(self) -> None:
         """Take over every vector that an earlier run worked out."""
-        waiting = self.index.unencoded(self._max_tools)
+        waiting = self.index.unencoded(self.max_tools)
         for start in range(0, len(waiting), _RECALLED_AT_ONCE):
             part = waiting[start : start + _RECALLED_AT_ONCE]
             known = self._known([tool.key for tool in part])
-            found = [tool for tool in part if tool.key in known]
-            self.index.put_codes(found, [from_bytes(known[tool.key]) for tool in found])
-            self._is_changed = self._is_changed or bool(found)
+            kept = [(tool, vector) for tool in part if (vector := from_bytes(known.get(tool.key, b""))) is not None]
+            self.index.put_codes([tool for tool, _ in kept], [vector for _, vector in kept])
+            self._is_changed = self._is_changed or bool(kept)
 
     def next_lesson(self) -> Lesson | None:
         """Some tools that nothing is known of, or None."""

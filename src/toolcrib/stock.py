@@ -69,6 +69,8 @@ class Stock:
         self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
         self._finder = Finder(store, path=index_path, tags=self._tags, max_tools=max_indexed)
         self._unindexed: deque[str] = deque()
+        # Whether the servers that left have made room in the index for those that came.
+        self._has_room = False
         self._on_change: Callable[[], None] = lambda: None
         self._seen_change = -1
         self._read_marks: dict[str, float | None] = {}
@@ -87,6 +89,7 @@ class Stock:
         self._shelves.invalidate(server)
         if server is None:
             self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
+            self._has_room = False
         elif server not in self._unindexed:
             self._unindexed.append(server)
         self._on_change()
@@ -200,12 +203,16 @@ class Stock:
         """Make one more server searchable; False when all are. Called between other work, a search then waits for little."""
         if not self._unindexed:
             return False
-        server = self._unindexed.popleft()
+        if not self._has_room:
+            self._finder.keep_only((*self._specs, BUILT_IN_SERVER))
+            self._has_room = True
+        server = self._unindexed[0]
         mark = self._mark(server)
         if not self._finder.is_current(server, mark):
             self._finder.put(server, [stocked.tool for stocked in self.shelf(server).values()], mark)
+        # Only now: a server that the catalogue could not tell about is tried again.
+        self._unindexed.popleft()
         if not self._unindexed:
-            self._finder.keep_only((*self._specs, BUILT_IN_SERVER))
             self._finder.recall()
             self._warn_of_many()
         return True
@@ -285,7 +292,9 @@ class Stock:
             told = (spec.prefix, spec.declared_tools)
         else:
             told = (spec.prefix, record.launch_fingerprint, record.read_at, record.tool_count)
-        return hashlib.sha256(repr((self._rules.identity, told)).encode("utf-8", "replace")).hexdigest()[:16]
+        return hashlib.sha256(
+            repr((self._rules.identity, self._finder.max_tools, told)).encode("utf-8", "replace")
+        ).hexdigest()[:16]
 
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())

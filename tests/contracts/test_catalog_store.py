@@ -422,3 +422,55 @@ def test_learning_is_no_change_of_servers_or_tools(store: CatalogStore) -> None:
     store.save_shape(learnt(store))
 
     assert store.change_token() == before
+
+
+# -- vectors
+
+
+def test_vectors_come_back_by_the_hash_of_their_text(store: CatalogStore) -> None:
+    store.save_vectors("encoder", {b"one": b"\x00\x01", b"two": b""})
+
+    assert store.vectors("encoder", [b"two", b"one", b"three"]) == {b"one": b"\x00\x01", b"two": b""}
+    assert store.vectors("encoder", []) == {}
+
+
+def test_a_vector_saved_again_takes_the_place_of_the_old_one_and_others_stay(store: CatalogStore) -> None:
+    store.save_vectors("encoder", {b"one": b"old", b"two": b"kept"})
+    store.save_vectors("encoder", {b"one": b"new"})
+    store.save_vectors("encoder", {})
+
+    assert store.vectors("encoder", [b"one", b"two"]) == {b"one": b"new", b"two": b"kept"}
+
+
+def test_vectors_of_one_encoder_are_never_taken_for_those_of_another(store: CatalogStore) -> None:
+    store.save_vectors("former", {b"one": b"old"})
+    assert store.vectors("encoder", [b"one"]) == {}
+
+    store.save_vectors("encoder", {b"one": b"new"})
+
+    assert store.vectors("encoder", [b"one"]) == {b"one": b"new"}
+    assert store.vectors("former", [b"one"]) in ({}, {b"one": b"old"})
+
+
+def test_thousands_of_vectors_are_looked_up_at_once(store: CatalogStore) -> None:
+    kept = {number.to_bytes(16): bytes([number % 256]) * 388 for number in range(3_000)}
+    store.save_vectors("encoder", kept)
+
+    assert store.vectors("encoder", [*kept, b"unknown"]) == kept
+
+
+def test_vectors_change_nothing_that_another_gateway_must_take_over(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    before = store.change_token()
+
+    store.save_vectors("encoder", {b"one": b"vector"})
+
+    assert store.change_token() == before
+
+
+def test_vectors_outlive_the_server_they_were_made_for(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_vectors("encoder", {b"one": b"vector"})
+    store.forget("files")
+
+    assert store.vectors("encoder", [b"one"]) == {b"one": b"vector"}

@@ -20,7 +20,8 @@ from toolcrib.search.clauses import MOST_CLAUSES, clauses
             "Look up the weather in Rome. Then book me a table; after that tell my wife about it!",
             ["Look up the weather in Rome", "Then book me a table", "after that tell my wife about it!"],
         ),
-        ("list all open issues\nclose the oldest of them", ["list all open issues", "close the oldest of them"]),
+        ("list all open issues;\nclose  the oldest of them", ["list all open issues", "close the oldest of them"]),
+        ("sneakers in white and black, and tell me the price", ["sneakers in white and black", "tell me the price"]),
     ],
 )
 def test_each_thing_asked_for_is_a_clause(text: str, parts: list[str]) -> None:
@@ -32,9 +33,13 @@ def test_one_wish_has_no_clauses(text: str) -> None:
     assert clauses(text) == []
 
 
-def test_of_many_clauses_the_three_longest_are_kept_in_their_order() -> None:
-    text = "go to sleep now. write a very long letter. eat some more cake. water all the garden flowers."
-    assert clauses(text) == ["write a very long letter", "eat some more cake", "water all the garden flowers"]
+def test_of_many_clauses_the_shortest_neighbours_stand_together() -> None:
+    text = "go to sleep now. eat some more cake. write a very long letter. water all the garden flowers."
+    assert clauses(text) == [
+        "go to sleep now. eat some more cake",
+        "write a very long letter",
+        "water all the garden flowers",
+    ]
 
 
 words = st.sampled_from(
@@ -47,8 +52,7 @@ def test_clauses_are_at_most_three_separate_parts_of_the_text(text: str) -> None
     found = clauses(text)
     assert len(found) != 1
     assert len(found) <= MOST_CLAUSES == 3
-    rest = text
-    for clause in found:
-        _before, part, rest = rest.partition(clause)
-        assert part == clause
-        assert len(clause.split()) >= 3
+    wordy = " ".join(text.split())
+    for word in " ".join(found).split():
+        assert word.strip(" ,.;") in wordy
+    assert all(len(clause.split()) >= 3 for clause in found)

@@ -15,7 +15,7 @@ CHANCE = np.random.default_rng(5)
 
 
 def unit(vectors: NDArray[np.float64]) -> Floats:
-    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), dtype=np.float32)
 
 
 def random_units(*shape: int) -> Floats:

@@ -13,6 +13,7 @@ import pytest
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.storage.migrate import bundled_migrations, migrate
 from toolcrib.storage.sqlite import SqliteCatalog
 
 
@@ -200,3 +201,30 @@ def test_a_closed_catalogue_says_so(path: Path, use: Callable[[SqliteCatalog], A
 
     with pytest.raises(StoreUnavailable, match="closed"):
         use(catalogue)
+
+
+def test_vectors_are_there_after_a_restart(path: Path) -> None:
+    with closing(SqliteCatalog(path)) as catalogue:
+        catalogue.save_vectors("encoder", {b"one": b"vector"})
+    with closing(SqliteCatalog(path)) as catalogue:
+        assert catalogue.vectors("encoder", [b"one"]) == {b"one": b"vector"}
+
+
+def test_far_too_many_vectors_are_dropped_rather_than_kept_for_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolcrib.storage.sqlite.MAX_VECTORS", 3)
+    with closing(SqliteCatalog(path)) as catalogue:
+        for number in range(5):
+            catalogue.save_vectors("encoder", {bytes([number]): b"vector"})
+        assert catalogue.vectors("encoder", [bytes([number]) for number in range(5)]) == {b"\x04": b"vector"}
+
+
+def test_a_catalogue_of_before_there_were_vectors_takes_them(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        migrate(db, bundled_migrations()[:1])
+    with closing(SqliteCatalog(path)) as catalogue:
+        save(catalogue, "files", "read")
+        catalogue.save_vectors("encoder", {b"one": b"vector"})
+        assert catalogue.vectors("encoder", [b"one"]) == {b"one": b"vector"}

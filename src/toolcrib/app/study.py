@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
+from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.stock import Stock
+
+log = logging.getLogger(__name__)
 
 
 class Study:
@@ -41,17 +45,19 @@ class Study:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _work(self, when_indexed: Callable[[], None]) -> None:
-        is_first = True
+        tell = when_indexed
         while True:
             await self._changed.wait()
             self._changed.clear()
             self._settled.clear()
-            await self._index()
-            if is_first:
-                when_indexed()
-                is_first = False
-            await self._learn()
-            await self._write()
+            try:
+                await self._index()
+                tell()
+                tell = _nothing
+                await self._learn()
+                await self._write()
+            except StoreUnavailable as trouble:
+                log.warning("the search index waits for the catalogue: %s", trouble.message)
             self._settled.set()
 
     async def _index(self) -> None:
@@ -69,3 +75,7 @@ class Study:
         write = self._stock.finder.to_write()
         if write is not None:
             await asyncio.to_thread(write)
+
+
+def _nothing() -> None:
+    """Said once is enough."""

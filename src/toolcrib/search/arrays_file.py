@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,8 @@ class ArraysFile:
             content = np.memmap(path, dtype=np.uint8, mode="c")
             start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES].tobytes(), "little")
             header = json.loads(content[_LENGTH_BYTES:start].tobytes())
-            notes = header.pop("__metadata__", {})
+            notes = dict(header.pop("__metadata__", {}))
+            _check_places([entry["data_offsets"] for entry in header.values()], len(content) - start)
             arrays = {name: _array(content[start:], entry) for name, entry in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileDamaged("not a file of arrays, or cut short") from error
@@ -67,6 +68,13 @@ def as_bytes(arrays: Mapping[str, Array], notes: Mapping[str, str]) -> bytes:
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(_LENGTH_BYTES + len(text)) % _ALIGNMENT)
     return len(text).to_bytes(_LENGTH_BYTES, "little") + text + b"".join(arrays[name].tobytes() for name in order)
+
+
+def _check_places(places: Sequence[tuple[int, int]], size: int) -> None:
+    """Arrays lie side by side and fill the file; anything else is a header that was changed."""
+    ends = [0, *(last for _, last in sorted(places))]
+    if [first for first, _ in sorted(places)] != ends[:-1] or ends[-1] != size:
+        raise ValueError("the arrays do not fill the file")
 
 
 def _array(content: NDArray[np.uint8], entry: Mapping[str, Any]) -> Array:

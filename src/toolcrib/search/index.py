@@ -74,7 +74,8 @@ class ToolIndex:
         self._reader = QueryReader(self._words, self._encoder)
         for block in self._blocks.values():
             self._wait_for_vectors(block)
-        self.add(tools)
+        if stored is None:
+            self.add(tools)
 
     @classmethod
     def load(cls, path: Path, *, tags: Tags | None = None, encoder: Encoder | None = None) -> ToolIndex:
@@ -101,6 +102,11 @@ class ToolIndex:
     @property
     def servers(self) -> tuple[str, ...]:
         return tuple(sorted(self._blocks))
+
+    def count(self, server: str) -> int:
+        """How many tools of a server are here."""
+        block = self._blocks.get(server)
+        return len(block.numbers) if block is not None else 0
 
     def mark(self, server: str) -> str | None:
         """What `replace` was told about a server, or None for one that is not here."""
@@ -237,12 +243,11 @@ class ToolIndex:
         named = self._named(text, block)
         yield from (ToolMatch(self._tools[number], 1.0) for number in named)
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
-        fused = fusion.scores(evidence)
+        # Rounded, so that equals are equal however their sums were made up.
+        fused = np.round(fusion.scores(evidence), 4)
         chances = fusion.chances(fused)
         order = np.argsort(-fused, kind="stable")
-        rows = zip(
-            evidence.numbers[order].tolist(), np.round(fused[order], 4).tolist(), chances[order].tolist(), strict=True
-        )
+        rows = zip(evidence.numbers[order].tolist(), fused[order].tolist(), chances[order].tolist(), strict=True)
         for _, equals in groupby((row for row in rows if row[0] not in named), key=itemgetter(1)):
             for number, _, chance in self._tie_broken(list(equals)):
                 yield ToolMatch(self._tools[number], round(chance, 2))

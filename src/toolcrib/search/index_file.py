@@ -20,6 +20,9 @@ from toolcrib.search.stored_terms import Posting, StoredTerms
 
 # Another number makes older files unreadable: raise it when terms, weights of fields or the arrays change.
 FORMAT = "1"
+# What tools there are is nobody else's business.
+_OWNER_ONLY = 0o600
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class IndexUnreadable(ToolcribError):
@@ -82,8 +85,7 @@ class IndexFile:
             spans[server] = (start, start + count)
             marks[server] = mark
             start += count
-        if not start == len(arrays["tools.ends"]) == len(arrays["vectors.scales"]):
-            raise ValueError("the parts do not fit together")
+        _check(arrays, start)
         return cls(arrays, StoredTerms(arrays, start), spans, marks)
 
     @staticmethod
@@ -98,10 +100,31 @@ class IndexFile:
         notes = {"made_by": _maker(encoder), "servers": json.dumps(list(contents.servers))}
         beside = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
-            beside.write_bytes(as_bytes(arrays, notes))
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, _OWNER_ONLY), "wb") as file:
+                file.write(as_bytes(arrays, notes))
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
+
+
+def _check(arrays: Mapping[str, Array], tools: int) -> None:
+    """Raise ValueError or KeyError for arrays that would not serve an index of so many tools."""
+    nothing = IndexFile.nothing(64).arrays
+    lengths = {
+        "tools.ends": tools,
+        "vectors.codes": tools,
+        "vectors.scales": tools,
+        "terms.ends": len(arrays["terms.keys"]),
+        "terms.strengths": len(arrays["terms.documents"]),
+        "names.numbers": len(arrays["names.keys"]),
+    }
+    for name, sample in nothing.items():
+        if arrays[name].dtype != sample.dtype or arrays[name].ndim != sample.ndim:
+            raise ValueError(f"{name} is of another kind")
+        if len(arrays[name]) != lengths.get(name, len(arrays[name])):
+            raise ValueError(f"{name} does not fit the rest")
+    if arrays["vectors.signs"].shape != (arrays["vectors.codes"].shape[1] // 64, tools):
+        raise ValueError("the signs do not fit the vectors")
 
 
 def _maker(encoder: Encoder) -> str:

@@ -15,6 +15,7 @@ Numbers = NDArray[np.int64]
 # Up to so many vectors are all compared in full; of more, the signs choose which.
 _COMPARED_IN_FULL = 1_024
 _LARGEST_CODE = np.float32(127)
+_SCALE_BYTES = 4
 
 
 class Vectors:
@@ -111,14 +112,14 @@ class _Part:
         self.signs[:, places] = _signs(codes)
 
     def nearest(self, query: Floats, count: int) -> Numbers:
-        if len(self) <= _COMPARED_IN_FULL:
+        kept = max(_COMPARED_IN_FULL, 8 * count)
+        if len(self) <= kept:
             return np.flatnonzero(self.scales)
         own = _signs(query[None, :])
         apart = np.zeros(len(self), dtype=np.uint16)
         for row, bits in zip(self.signs, own[:, 0], strict=True):
             apart += np.bitwise_count(row ^ bits)
         apart[self.scales == 0] = np.iinfo(np.uint16).max
-        kept = min(max(_COMPARED_IN_FULL, 8 * count), len(self) - 1)
         found = np.argpartition(apart, kept)[:kept]
         return found[self.scales[found] > 0]
 
@@ -149,9 +150,12 @@ def to_bytes(vector: Floats) -> bytes:
     return scales.astype("<f4").tobytes() + codes.tobytes()
 
 
-def from_bytes(kept: bytes) -> tuple[NDArray[np.int8], np.float32]:
-    """Bytes and scale of a vector that `to_bytes` made."""
-    return np.frombuffer(kept, dtype=np.int8, offset=4), np.frombuffer(kept, dtype="<f4", count=1)[0]
+def from_bytes(kept: bytes) -> tuple[NDArray[np.int8], np.float32] | None:
+    """Bytes and scale of a vector that `to_bytes` made; None for anything else."""
+    if len(kept) <= _SCALE_BYTES:
+        return None
+    scale = np.frombuffer(kept, dtype="<f4", count=1)[0]
+    return (np.frombuffer(kept, dtype=np.int8, offset=_SCALE_BYTES), scale) if 0 < scale <= 1 else None
 
 
 def _signs(rows: Array) -> NDArray[np.uint64]:
