@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from toolcrib.capabilities.contracts import FALLBACK_TAG, external_tool, fallback_tools
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
@@ -23,13 +24,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StockedTool:
-    """A tool as callers meet it: its public name, whether rules let it run, and its tags."""
+    """A tool as callers meet it: its public name, whether rules let it run, and its tags.
+
+    A fallback stands in for a tool of an external endpoint that could not be read; no search finds it.
+    """
 
     tool: Tool
     upstream_name: str
     enabled: bool
     tags: tuple[str, ...] = ()
     reason: str = ""
+    is_fallback: bool = False
 
 
 Shelf = Mapping[str, StockedTool]
@@ -65,7 +70,7 @@ class Stock:
         self._index = ToolIndex(tags=self._tags)
         self._unindexed: deque[str] = deque()
         self._seen_change = -1
-        self._read_marks: dict[str, float | None] = {}
+        self._read_marks: dict[str, float | str | None] = {}
 
     # -- configuration
 
@@ -84,7 +89,7 @@ class Stock:
             self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
         elif server not in self._unindexed:
             self._index.remove(server)
-            self._index.add(stocked.tool for stocked in self.shelf(server).values())
+            self._index.add(self._searchable_tools(server))
 
     def drop_shelf(self, server: str) -> None:
         """Look the tools of a server up in the catalogue again at the next need; the search index stays."""
@@ -168,7 +173,7 @@ class Stock:
             return False
         server = self._unindexed.popleft()
         room = max(0, self._max_indexed - len(self._index))
-        self._index.add(stocked.tool for stocked in islice(self.shelf(server).values(), room))
+        self._index.add(islice(self._searchable_tools(server), room))
         if not self._unindexed:
             self._warn_of_many()
         return True
@@ -195,7 +200,7 @@ class Stock:
             token = self._store.change_token()
             if token == self._seen_change:
                 return
-            marks = {name: record.read_at for name, record in self._store.servers().items()}
+            marks = {name: _mark(record) for name, record in self._store.servers().items()}
         except StoreUnavailable as trouble:
             log.warning("the catalogue can't be read now, so what is known stays: %s", trouble.message)
             return
@@ -213,12 +218,22 @@ class Stock:
         spec = self._specs.get(server)
         if spec is None:
             return []
-        return [self._stock(tool, spec) for tool in self._store.tools(server) or _declared(spec)]
+        known = self._store.tools(server) or _declared(spec)
+        if known or not self._could_not_be_read(server):
+            return [self._stock(tool, spec) for tool in known]
+        fallbacks = [_as_fallback(self._stock(tool, spec)) for tool in fallback_tools(spec)]
+        if fallbacks:
+            log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
+        return fallbacks
+
+    def _could_not_be_read(self, server: str) -> bool:
+        record = self.record(server)
+        return record is not None and record.read_at is None and bool(record.error)
 
     def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
-        public = tool
+        public = external_tool(tool, spec) if spec is not None and spec.contract else tool
         if spec is not None and spec.prefix:
-            public = Tool(tool.server, spec.prefix + tool.name, tool.definition)
+            public = Tool(public.server, spec.prefix + public.name, public.definition)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         return StockedTool(
@@ -228,6 +243,9 @@ class Stock:
             tags=decision.tags,
             reason=refusal or decision.reason,
         )
+
+    def _searchable_tools(self, server: str) -> Iterable[Tool]:
+        return (stocked.tool for stocked in self.shelf(server).values() if not stocked.is_fallback)
 
     def _searchable(self) -> ToolIndex:
         while self.index_next():
@@ -248,6 +266,15 @@ class Stock:
     def _tags(self, tool: Tool) -> tuple[str, ...]:
         stocked = self.shelf(tool.server).get(tool.name)
         return stocked.tags if stocked is not None else ()
+
+
+def _as_fallback(stocked: StockedTool) -> StockedTool:
+    return replace(stocked, is_fallback=True, tags=(*stocked.tags, FALLBACK_TAG))
+
+
+def _mark(record: ServerRecord) -> float | str | None:
+    """What differs when a server's tools may: a new reading, or why there is still none."""
+    return record.error if record.read_at is None else record.read_at
 
 
 def _declared(spec: ServerSpec) -> list[Tool]:

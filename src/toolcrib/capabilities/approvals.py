@@ -192,7 +192,7 @@ class Approvals:
     def _free_name(self, request: Request) -> str:
         """A name no other server has: a proposal never speaks for a server that a person configured."""
         configured, wanted = self._configured(), slug(request.name)
-        ours = {proposal.server: proposal.launch for proposal in self.list() if proposal.state != "superseded"}
+        ours = {proposal.server: proposal.launch for proposal in self.list() if proposal.state not in _OVER}
         for number in range(1, MOST_PENDING * 10):
             name = wanted if number == 1 else f"{wanted[:58]}-{number}"
             if name.lower() == BUILT_IN_SERVER or _is_other(ours.get(name), request.launch):
@@ -222,6 +222,9 @@ _HAPPENINGS: Mapping[State, Happening] = {
     "expired": "approval_expired",
     "superseded": "approval_superseded",
 }
+
+
+_OVER = frozenset({"expired", "superseded"})
 
 
 def _is_other(launch: Launch | None, wanted: Launch) -> bool:

@@ -19,6 +19,7 @@ _WORDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("personal data", frozenset("pii gdpr".split())),
 )
 _NAMED_TOOLS = 3
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -43,8 +44,11 @@ def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
 def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
-    elif not launch.url.startswith("https:"):
+        return
+    if not launch.url.startswith("https:"):
         yield "its address is not encrypted"
+    for name in sorted({name for value in launch.headers.values() for name in _VARIABLE.findall(value)}):
+        yield f"it would be sent the value of {name}"
 
 
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -11,6 +11,8 @@ from typing import Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
+# The contract of external endpoints: their tools get names of their own, and stand-ins while they can't be read.
+REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -75,6 +77,7 @@ class ServerSpec:
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""
     declared_tools: tuple[DeclaredTool, ...] = ()
+    contract: Literal["", "remote-mcp"] = ""
     origin: Origin = field(default_factory=Origin)
 
     def launch_fingerprint(self) -> str:
