@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
 
 from toolcrib.answers import pack_hits, search_note
 from toolcrib.calls.chain import CallTool
+from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
 from toolcrib.discovery import Discovery
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
+from toolcrib.filters import find_tools, split_query
 from toolcrib.model.call import (
     Caller,
     CallEvent,
@@ -29,7 +31,7 @@ from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
-from toolcrib.views import check_query, hit_view, server_view, tool_view
+from toolcrib.views import check_query, counter_topics, hit_view, server_view, tool_view
 
 DEFAULT_HITS = 10
 MOST_HITS = 100
@@ -53,6 +55,7 @@ class Gateway:
         discovery: Discovery,
         statuses: Statuses,
         call_tool: CallTool,
+        introspector: Introspector,
         shelf: ResultShelf,
         settings: Callable[[], Settings],
         reload: Callable[[], Awaitable[Settings]],
@@ -61,6 +64,7 @@ class Gateway:
         self._discovery = discovery
         self._statuses = statuses
         self._call_tool = call_tool
+        self._introspector = introspector
         self._shelf = shelf
         self._settings = settings
         self._reload = reload
@@ -80,18 +84,29 @@ class Gateway:
         return [server_view(self._stock, name, self._statuses.status(name)) for name in self._stock.specs]
 
     async def search_tools(
-        self, query: str, *, server: str | None = None, limit: int | None = None, include_disabled: bool = False
+        self,
+        query: str,
+        *,
+        server: str | None = None,
+        limit: int | None = None,
+        include_disabled: bool = False,
+        domain: str | None = None,
+        category: str | None = None,
     ) -> SearchAnswer:
-        """The tools that fit `query` best. Without `limit`, as many as fit a small answer."""
-        check_query(query, limit, longest=self.settings.max_query_characters)
+        """The tools that fit `query` best. Without `limit`, as many as fit a small answer.
+
+        `domain` (such as `github.issues`) and `category` (such as `crud.read`) narrow the search; `domain:…` and
+        `category:…` in the query do the same. Where the query is nothing else, all such tools are given.
+        """
+        words, passes = split_query(query, domain, category, self._stock)
+        check_query(query, limit, longest=self.settings.max_query_characters, is_filtered=bool(passes))
         self._stock.follow_others()
         if server is not None:
             await self._discovery.need(server)
         elif self._discovery.pending and not self._stock.tool_count():
             await self._discovery.settle(FIRST_READING_SECONDS)
-        found = self._stock.search(
-            query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
-        )
+        most = min(limit or DEFAULT_HITS, MOST_HITS)
+        found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
         return SearchAnswer(packed, self._search_note(bool(hits), server))
@@ -110,7 +125,20 @@ class Gateway:
         stocked = await self._find(*split_id(server, tool))
         if stocked is None:
             return None
-        return describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags)
+        learnt = self._stock.learnt_shape(stocked) if self.settings.learn_shapes else None
+        return describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags, learnt=learnt)
+
+    async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:
+        """What a tool returns, as a JSON Schema: declared, learnt, or found out by a harmless call; None where it can't be told.
+
+        Only a tool that changes nothing is called, once, or a second time where the first arguments taught nothing.
+        """
+        stocked = await self._find(*split_id(server, tool))
+        return None if stocked is None else await self._introspector.output_schema(stocked)
+
+    def topics(self, servers: Iterable[str], most: int) -> list[str]:
+        """What the tools of some servers are about, in a few plain words, the most frequent first."""
+        return counter_topics(self._stock, servers, most)
 
     async def execute_tool(
         self,

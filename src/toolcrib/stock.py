@@ -12,6 +12,7 @@ from toolcrib.capabilities.contracts import FALLBACK_TAG, external_tool, fallbac
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
@@ -38,6 +39,7 @@ class StockedTool:
 
 
 Shelf = Mapping[str, StockedTool]
+Passes = Callable[[StockedTool], bool]
 
 
 class Stock:
@@ -157,11 +159,40 @@ class Stock:
     def tool_count(self) -> int:
         return sum(len(self.shelf(name)) for name in self._specs)
 
-    def search(
-        self, query: str, *, server: str | None, limit: int, include_disabled: bool
+    def learnt_shape(self, stocked: StockedTool) -> LearntShape | None:
+        """What was learnt of a tool's results under this very definition, if we can look."""
+        try:
+            found = self._store.learnt_shape(stocked.tool.server, stocked.upstream_name)
+        except StoreUnavailable:
+            return None
+        return found if found is not None and found.fingerprint == stocked.tool.fingerprint else None
+
+    def select(
+        self, passes: Passes, *, server: str | None, limit: int, include_disabled: bool
     ) -> list[tuple[StockedTool, float]]:
-        """The best matches, most relevant first; disabled tools never appear unless asked for."""
-        allowed = None if include_disabled else self._is_enabled
+        """All tools that pass, in the order of servers and names, as good as each other."""
+        servers = [name for name in self._specs if server in {None, name}]
+        shelved = (stocked for name in servers for stocked in sorted(self.shelf(name).values(), key=_by_name))
+        passed = (
+            stocked
+            for stocked in shelved
+            if not stocked.is_fallback and (stocked.enabled or include_disabled) and passes(stocked)
+        )
+        return [(stocked, 1.0) for stocked in islice(passed, limit)]
+
+    def search(
+        self,
+        query: str,
+        *,
+        server: str | None,
+        limit: int,
+        include_disabled: bool,
+        passes: Passes | None = None,
+    ) -> list[tuple[StockedTool, float]]:
+        """The best matches, most relevant first; disabled tools never appear unless asked for, others only if they pass."""
+        allowed: Callable[[Tool], bool] | None = None if include_disabled else self._is_enabled
+        if passes is not None:
+            allowed = self._passing(passes, include_disabled=include_disabled)
         matches: list[ToolMatch] = self._searchable().search(query, server=server, limit=limit, allowed=allowed)
         found = [(self.find(match.tool.server, match.tool.name), match.relevance) for match in matches]
         # A shelf may have been looked up anew since the index was made.
@@ -263,6 +294,13 @@ class Stock:
         stocked = self.shelf(tool.server).get(tool.name)
         return stocked is not None and stocked.enabled
 
+    def _passing(self, passes: Passes, *, include_disabled: bool) -> Callable[[Tool], bool]:
+        def allowed(tool: Tool) -> bool:
+            stocked = self.shelf(tool.server).get(tool.name)
+            return stocked is not None and (stocked.enabled or include_disabled) and passes(stocked)
+
+        return allowed
+
     def _tags(self, tool: Tool) -> tuple[str, ...]:
         stocked = self.shelf(tool.server).get(tool.name)
         return stocked.tags if stocked is not None else ()
@@ -275,6 +313,10 @@ def _as_fallback(stocked: StockedTool) -> StockedTool:
 def _mark(record: ServerRecord) -> float | str | None:
     """What differs when a server's tools may: a new reading, or why there is still none."""
     return record.error if record.read_at is None else record.read_at
+
+
+def _by_name(stocked: StockedTool) -> str:
+    return stocked.tool.name
 
 
 def _declared(spec: ServerSpec) -> list[Tool]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from toolcrib.capabilities.domains import extract_primary_domain, topics
 from toolcrib.errors import ValidationError
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
@@ -32,9 +35,9 @@ def hit_view(stocked: StockedTool, relevance: float) -> SearchHit:
     return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
 
 
-def check_query(query: str, limit: int | None, *, longest: int) -> None:
-    """Refuse a search nobody could answer."""
-    if not query.strip():
+def check_query(query: str, limit: int | None, *, longest: int, is_filtered: bool = False) -> None:
+    """Refuse a search nobody could answer; without words it needs a filter."""
+    if not query.strip() and not is_filtered:
         raise ValidationError("query is empty: say in a few words what the tool should do")
     if len(query) > longest:
         raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
@@ -45,7 +48,22 @@ def check_query(query: str, limit: int | None, *, longest: int) -> None:
 def _own_words(stock: Stock, name: str) -> str:
     identity = stock.identity(name)
     described = str(identity.server_info.get("description") or "") if identity is not None else ""
-    return described or f"MCP server: {name}"
+    return described or _told_by_its_tools(stock, name) or f"MCP server: {name}"
+
+
+def _told_by_its_tools(stock: Stock, name: str) -> str:
+    """`github: issues, pull requests, files`, from the names of the tools that may be used."""
+    found = topics(_enabled_names(stock, name))
+    return f"{extract_primary_domain(name)}: {', '.join(found)}" if found else ""
+
+
+def counter_topics(stock: Stock, servers: Iterable[str], most: int) -> list[str]:
+    """What the tools of some servers are about, only in words we know: this text stands where clients trust it."""
+    return topics((tool for name in servers for tool in _enabled_names(stock, name)), most, known_only=True)
+
+
+def _enabled_names(stock: Stock, name: str) -> Iterable[str]:
+    return (stocked.upstream_name for stocked in stock.shelf(name).values() if stocked.enabled)
 
 
 def _with_error(stock: Stock, name: str, status: ServerStatus) -> ServerStatus:

@@ -19,7 +19,14 @@ def test_every_setting_is_documented_in_its_own_words(scalar):
 
 
 @pytest.mark.parametrize(
-    "render", [reference.settings_table, reference.entry_table, reference.rule_table, reference.source_types]
+    "render",
+    [
+        reference.settings_table,
+        reference.entry_table,
+        reference.rule_table,
+        reference.introspection_table,
+        reference.source_types,
+    ],
 )
 def test_the_tables_of_the_docs_are_those_of_the_code(render):
     assert render() in DOCS.read_text(encoding="utf-8"), (
@@ -29,7 +36,7 @@ def test_the_tables_of_the_docs_are_those_of_the_code(render):
 
 def test_every_example_of_the_docs_loads_without_a_remark(machine):
     examples = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     for index, example in enumerate(examples):
         settings = machine.load_text(example, f"example{index}.yaml")
         assert settings.problems == ()

@@ -19,7 +19,10 @@ from toolcrib.calls.audit import Audit
 from toolcrib.calls.built_in import BuiltIn
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.check import CheckArguments
+from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.learning import Learner
 from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.observe import Observe
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -131,6 +134,7 @@ class Online:
             files=settings.audit_files,
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
+        self._learner = Learner(self._offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.gateway = self._gateway(self._offline)
 
     async def start(self, *, read_due: bool = True) -> None:
@@ -175,6 +179,7 @@ class Online:
         await self._pool.close()
         await self._opener.close()
         await self._presence.close()
+        await self._learner.close()
         self._offline.store.close()
 
     async def reload(self) -> Settings:
@@ -213,11 +218,19 @@ class Online:
         async def call_tool(call: ToolCall) -> ToolResult:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
 
+        chained = self._chain(offline, call_tool)
         return Gateway(
             stock=offline.stock,
             discovery=self._discovery,
             statuses=self._pool,
-            call_tool=self._chain(offline, call_tool),
+            call_tool=chained,
+            introspector=Introspector(
+                offline.stock,
+                offline.store,
+                chained,
+                inputs=lambda: self.settings.introspection_inputs,
+                now=time.time,
+            ),
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
@@ -231,6 +244,7 @@ class Online:
                 CheckArguments(ArgumentChecker(), self.settings.max_nesting),
                 LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
+                Observe(self._learner),  # innermost: learns only from what servers really answered
             ],
             call_tool,
         )

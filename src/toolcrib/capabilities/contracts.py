@@ -52,7 +52,10 @@ class ToolContract:
 def external_tool(tool: Tool, spec: ServerSpec) -> Tool:
     """The tool under the name and description it has on its endpoint's server; its schemas stay as they are."""
     described = f"{tool.description} (via {spec.title or spec.name})".lstrip()
-    return Tool(tool.server, f"{tool.name}{SUFFIX}", {**tool.definition, "description": described})
+    public = Tool(tool.server, f"{tool.name}{SUFFIX}", {**tool.definition, "description": described})
+    # It still is the server's own definition that was read, approved and learnt about.
+    vars(public)["fingerprint"] = tool.fingerprint
+    return public
 
 
 def fallback_tools(spec: ServerSpec) -> list[Tool]:

@@ -123,9 +123,7 @@ def to_row(proposal: Proposal) -> ProposalRow:
         **{name: getattr(proposal, name) for name in _PLAIN},
     )
     body = msgspec.json.encode(stored).decode()
-    return ProposalRow(
-        proposal.id, proposal.server, proposal.version, proposal.state, proposal.requested_at, body
-    )
+    return ProposalRow(proposal.id, proposal.server, proposal.version, proposal.state, proposal.requested_at, body)
 
 
 def from_row(row: ProposalRow) -> Proposal:

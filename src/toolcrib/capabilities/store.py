@@ -53,7 +53,7 @@ class CapabilityStore(Protocol):
     def save_capability(self, row: CapabilityRow, *, replaces: CapabilityRow | None) -> bool:
         """Register a capability; what it replaces goes to its history. False where that is no longer what is there."""
 
-    def remove_capability(self, id: str, at: float) -> bool:
+    def remove_capability(self, id: str) -> bool:
         """Take a capability out, keeping it in the history; False where it was not there."""
 
     def capability_history(self, id: str) -> list[CapabilityRow]:

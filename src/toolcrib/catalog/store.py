@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 
@@ -80,6 +81,16 @@ class CatalogStore(Protocol):
 
     def change_token(self) -> int:
         """A number that differs after any gateway changed a server or a tool; cheap enough to ask often."""
+
+    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+        """What was learnt of a tool's results under its present definition; `tool` is the server's own name for it."""
+
+    def save_shape(self, shape: LearntShape) -> None:
+        """Keep what was learnt, unless more results than these are known of already.
+
+        Nothing is kept for a tool that is not in the catalogue with this definition; a tool that goes or whose
+        definition changes takes what was learnt of it along.
+        """
 
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         """Take or renew the right to refresh a server; False while another owner's lease runs."""

@@ -24,7 +24,8 @@ def run(options: argparse.Namespace) -> int:
         stocked = reading.stock.find(server, tool)
         if stocked is None:
             raise missing(reading.stock, server, tool)
-    details = describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags)
+        learnt = reading.stock.learnt_shape(stocked) if reading.settings.learn_shapes else None
+    details = describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags, learnt=learnt)
     if output.as_json:
         output.json(_as_json(details, stocked.reason))
     else:
@@ -53,7 +54,7 @@ def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) 
         _section(out, "Tags:")
         out.paragraph(clean(", ".join(details.tags)), "  ")
     if examples:
-        _print_examples(details.examples, out)
+        _print_examples(details, out)
 
 
 def _section(out: Terminal, title: str) -> None:
@@ -68,15 +69,21 @@ def _print_parameter(parameter: Parameter, out: Terminal) -> None:
         out.paragraph(parameter.description, "    ")
 
 
-def _print_examples(examples: tuple[Mapping[str, Any], ...], out: Terminal) -> None:
+def _print_examples(details: ToolDetails, out: Terminal) -> None:
     _section(out, "Examples:")
-    if not examples:
-        out.write("  none given by the server")
-    for number, example in enumerate(examples, start=1):
+    for number, example in enumerate(details.examples, start=1):
         title, arguments = _example(example, number)
-        out.paragraph(f"{clean(title)}:", "  ")
-        for name, value in arguments.items():
-            out.paragraph(f"{clean(str(name))}: {clean(json.dumps(value, ensure_ascii=False))}", "    ")
+        _print_arguments(title, arguments, out)
+    if not details.examples:
+        out.write("  none given by the server")
+        if details.made_up_example:
+            _print_arguments("Made up from the schema, may not work", details.made_up_example, out)
+
+
+def _print_arguments(title: str, arguments: Mapping[str, Any], out: Terminal) -> None:
+    out.paragraph(f"{clean(title)}:", "  ")
+    for name, value in arguments.items():
+        out.paragraph(f"{clean(str(name))}: {clean(json.dumps(value, ensure_ascii=False))}", "    ")
 
 
 def _example(example: Mapping[str, Any], number: int) -> tuple[str, Mapping[str, Any]]:
@@ -102,7 +109,8 @@ def _as_json(details: ToolDetails, reason: str) -> dict[str, Any]:
         "tags": list(details.tags),
         "definition": dict(details.definition),
     }
-    optional = {"signature": details.signature, "returns": details.returns}
+    made_up = {} if details.examples else details.made_up_example
+    optional = {"signature": details.signature, "returns": details.returns, "madeUpExample": made_up}
     rendered.update({key: value for key, value in optional.items() if value})
     if not details.enabled:
         rendered["reason"] = reason

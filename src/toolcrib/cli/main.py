@@ -156,8 +156,10 @@ def _add_list(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_search(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "search", "find tools by what they do")
-    parser.add_argument("query", metavar="QUERY", nargs="+", help="what the tool should do, in your own words")
+    parser.add_argument("query", metavar="QUERY", nargs="*", help="what the tool should do, in your own words")
     parser.add_argument("--server", metavar="NAME", help="search the tools of this server only")
+    parser.add_argument("--domain", metavar="NAME", help="only tools about this, such as github.issues")
+    parser.add_argument("--category", metavar="NAME", help="only tools of this kind, such as read or search")
     parser.add_argument(
         "--limit", type=_positive, default=DEFAULT_LIMIT, metavar="N", help="most results (default: %(default)s)"
     )

@@ -9,6 +9,7 @@ from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.cli.reading import Reading, open_for_reading
 from toolcrib.cli.terminal import clean
+from toolcrib.filters import ToolFilter, find_tools, split_query
 from toolcrib.model.view import SearchHit
 from toolcrib.search.explain import Explanation
 from toolcrib.search.suggest import nearest, respelled
@@ -23,28 +24,34 @@ def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     query = " ".join(options.query)
     with open_for_reading(options, output, server=options.server) as reading:
-        check_query(query, options.limit, longest=reading.settings.max_query_characters)
+        words, passes = split_query(query, options.domain, options.category, reading.stock)
+        longest = reading.settings.max_query_characters
+        check_query(query, options.limit, longest=longest, is_filtered=bool(passes))
         if options.server is not None:
             reading.need_server(options.server)
-        found = _found(reading, query, options)
+        found = _found(reading, words, passes, options)
         if not found:
             _say_nothing_fits(reading, query, output)
             return NOT_FOUND
     if output.as_json:
         output.json({"results": [_as_json(hit, why) for hit, why in found]})
     else:
-        _print(query, found, output)
+        _print(query or _spoken(passes), found, output)
     return OK
 
 
-def _found(reading: Reading, query: str, options: argparse.Namespace) -> list[Found]:
-    hits = reading.stock.search(
-        query, server=options.server, limit=min(options.limit, MOST_HITS), include_disabled=options.all
-    )
+def _found(reading: Reading, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:
+    limit = min(options.limit, MOST_HITS)
+    hits = find_tools(reading.stock, words, passes, server=options.server, limit=limit, include_disabled=options.all)
     return [
-        (hit_view(tool, relevance), reading.stock.explain(query, tool) if options.explain else None)
+        (hit_view(tool, relevance), reading.stock.explain(words, tool) if options.explain and words else None)
         for tool, relevance in hits
     ]
+
+
+def _spoken(passes: ToolFilter) -> str:
+    parts = (("domain", passes.domain), ("category", passes.category))
+    return " ".join(f"{name}:{value}" for name, value in parts if value is not None)
 
 
 def _print(query: str, found: list[Found], output: Output) -> None:

@@ -13,6 +13,7 @@ from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress
+from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths
 from toolcrib.config.places import Machine
@@ -94,6 +95,9 @@ class _Loading:
         return {
             **read_scalars(section, where, source, self._env, self._findings),
             "tool_rules": read_tool_rules(section.get("toolRules"), f"{prefix}toolRules", source, self._findings),
+            "introspection_inputs": read_introspection(
+                section.get("introspection"), f"{prefix}introspection", source, self._findings
+            ),
             "sources": listed if found else auto_sources(),
         }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from toolcrib.config.described import Scalar
 from toolcrib.config.entries import ENTRY_KEYS
+from toolcrib.config.introspection import INTROSPECTION_KEYS
 from toolcrib.config.settings import SCALARS
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.tool_rules import RULE_KEYS
@@ -38,6 +39,11 @@ def rule_table() -> str:
     return _key_table(RULE_KEYS)
 
 
+def introspection_table() -> str:
+    """Every key of the section on trial calls."""
+    return _key_table(INTROSPECTION_KEYS)
+
+
 def source_types() -> str:
     """The types of source, in one line."""
     return ", ".join(f"`{name}`" for name in SOURCE_TYPES)
@@ -65,7 +71,8 @@ def _described(scalar: Scalar) -> str:
 
 
 def main() -> None:
-    sys.stdout.write(f"{settings_table()}\n\n{entry_table()}\n\n{rule_table()}\n\n{source_types()}\n")
+    tables = (settings_table(), entry_table(), rule_table(), introspection_table(), source_types())
+    sys.stdout.write("\n\n".join(tables) + "\n")
 
 
 if __name__ == "__main__":

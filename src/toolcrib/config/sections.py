@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-OTHER_KEYS = ("servers", "sources", "toolRules", "mcpServers", "mcp", "$schema", "version")
+OTHER_KEYS = ("servers", "sources", "toolRules", "introspection", "mcpServers", "mcp", "$schema", "version")
 
 
 def has_discovery_section(document: Any) -> bool:

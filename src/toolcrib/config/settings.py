@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from toolcrib.config.described import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
@@ -81,6 +81,15 @@ class Settings:
     registry_cache_ttl_seconds: float = seconds(
         "registryCacheTtl", 3600.0, "How long an answer of the registry is kept.", 0
     )
+
+    # What is found out about tools.
+    learn_shapes: bool = flag(
+        "learnShapes",
+        True,
+        "Learn what tools return from the first results of real calls: names and types, never values.",
+    )
+    # Arguments a person chose for trial calls, by tool name or server:tool.
+    introspection_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     # Results.
     results: ResultShape = choice(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from toolcrib.model.status import ServerStatus
@@ -71,7 +71,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ToolDetails:
-    """Everything needed to call a tool; `definition` is the server's own, whole."""
+    """Everything needed to call a tool; `definition` is the server's own, whole.
+
+    `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works.
+    """
 
     server: str
     tool: str
@@ -83,3 +86,4 @@ class ToolDetails:
     examples: tuple[Mapping[str, Any], ...]
     returns: str
     definition: Mapping[str, Any]
+    made_up_example: Mapping[str, Any] = field(default_factory=dict)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
 from toolcrib.model.view import Parameter, ToolDetails
-from toolcrib.schema.examples import examples
+from toolcrib.schema.examples import examples, made_up_example
 from toolcrib.schema.parameters import is_nested, parameters
 from toolcrib.schema.signature import signature, type_text
 
 LONGEST_RETURNS = 200
 
 
-def describe(tool: Tool, *, enabled: bool, tags: Sequence[str]) -> ToolDetails:
-    """The details of a tool; a signature is added only where a list of parameters would hide structure."""
+def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntShape | None = None) -> ToolDetails:
+    """The details of a tool; a signature is added only where a list of parameters would hide structure.
+
+    `learnt` is what its results looked like, for a tool whose server does not say.
+    """
     schema = tool.input_schema
     return ToolDetails(
         server=tool.server,
@@ -25,6 +29,19 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str]) -> ToolDetails:
         enabled=enabled,
         tags=tuple(tags),
         examples=tuple(examples(tool.definition)),
-        returns=type_text(tool.output_schema, limit=LONGEST_RETURNS) if tool.output_schema else "",
+        returns=_returns(tool, learnt),
         definition=tool.definition,
+        made_up_example=made_up_example(tool.definition),
     )
+
+
+def _returns(tool: Tool, learnt: LearntShape | None) -> str:
+    """The type of what the tool returns, where that is known; what is not the server's own word is marked."""
+    if tool.output_schema:
+        declared = type_text(tool.output_schema, limit=LONGEST_RETURNS)
+        return f"{declared} (not all results fit)" if learnt is not None and learnt.drift else declared
+    if learnt is None or not learnt.schema:
+        return ""
+    seen = "learnt from results" if learnt.origin == "calls" else "seen in a trial call"
+    drift = f"; a later one differed at {learnt.drift}" if learnt.drift else ""
+    return f"{type_text(learnt.schema, limit=LONGEST_RETURNS)} ({seen}{drift})"

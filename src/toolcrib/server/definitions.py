@@ -55,9 +55,10 @@ META_TOOL_NAMES: Final = tuple(tool["name"] for tool in META_TOOLS)
 INPUT_SCHEMAS: Final = {tool["name"]: tool["inputSchema"] for tool in META_TOOLS}
 
 NAMED_IN_INSTRUCTIONS = 12
+TOPICS_IN_INSTRUCTIONS = 6
 
 
-def instructions(servers: Sequence[str], *, enabled: bool = True) -> str:
+def instructions(servers: Sequence[str], *, enabled: bool = True, topics: Sequence[str] = ()) -> str:
     """What the gateway says of itself at the handshake; fixed for the life of the process."""
     if not enabled:
         return "Toolcrib is switched off (discovery.enabled: false): no server is behind the counter."
@@ -66,4 +67,6 @@ def instructions(servers: Sequence[str], *, enabled: bool = True) -> str:
     named = ", ".join(servers[:NAMED_IN_INSTRUCTIONS])
     more = len(servers) - NAMED_IN_INSTRUCTIONS
     tail = f" and {more} more" if more > 0 else ""
-    return f"One counter for these MCP servers: {named}{tail}. search_tools, then get_tool_details, then execute_tool."
+    about = f" They know about {', '.join(topics[:TOPICS_IN_INSTRUCTIONS])}." if topics else ""
+    steps = "search_tools, then get_tool_details, then execute_tool."
+    return f"One counter for these MCP servers: {named}{tail}.{about} {steps}"

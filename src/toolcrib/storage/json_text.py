@@ -61,6 +61,10 @@ def read_statuses(text: str) -> dict[str, str]:
     return _decode_statuses(text)
 
 
+def read_schema(text: str) -> dict[str, Any]:
+    return _decode_object(text)
+
+
 def to_json(value: object) -> str:
     """JSON text that any UTF-8 store can hold; half surrogate pairs are replaced."""
     try:

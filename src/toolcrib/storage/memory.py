@@ -7,9 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from toolcrib.catalog.store import GatewayRow, ServerRecord
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
-from toolcrib.storage.json_text import StoredTool, identity_to_json, plain_text, read_identity, read_tool, stored_tools
+from toolcrib.storage.json_text import (
+    StoredTool,
+    identity_to_json,
+    plain_text,
+    read_identity,
+    read_schema,
+    read_tool,
+    stored_tools,
+    to_json,
+)
 
 
 class MemoryCatalog:
@@ -19,6 +29,7 @@ class MemoryCatalog:
         self._lock = threading.RLock()
         self._servers: dict[str, ServerRecord] = {}
         self._tools: dict[str, dict[str, StoredTool]] = {}
+        self._shapes: dict[tuple[str, str], LearntShape] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         self._gateways: dict[str, GatewayRow] = {}
         self._changes = 0
@@ -44,6 +55,7 @@ class MemoryCatalog:
         with self._lock:
             changed = new != self._tools.get(server, {})
             self._tools[server] = new
+            self._drop_outlived_shapes()
             self._servers[server] = record
             self._changes += 1
         return changed
@@ -71,12 +83,31 @@ class MemoryCatalog:
     def forget(self, server: str) -> None:
         with self._lock:
             self._tools.pop(server, None)
+            self._drop_outlived_shapes()
             if self._servers.pop(server, None) is not None:
                 self._changes += 1
 
     def change_token(self) -> int:
         with self._lock:
             return self._changes
+
+    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+        with self._lock:
+            return self._shapes.get((server, tool))
+
+    def save_shape(self, shape: LearntShape) -> None:
+        with self._lock:
+            known = self._shapes.get((shape.server, shape.tool))
+            if self._has_definition(shape) and (known is None or shape.samples >= known.samples):
+                kept = replace(shape, schema=read_schema(to_json(shape.schema)), drift=plain_text(shape.drift))
+                self._shapes[shape.server, shape.tool] = kept
+
+    def _has_definition(self, shape: LearntShape) -> bool:
+        tool = self._tools.get(shape.server, {}).get(shape.tool)
+        return tool is not None and tool.fingerprint == shape.fingerprint
+
+    def _drop_outlived_shapes(self) -> None:
+        self._shapes = {key: shape for key, shape in self._shapes.items() if self._has_definition(shape)}
 
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         with self._lock:

@@ -57,7 +57,7 @@ class MemoryCapabilities:
             self._capabilities[row.id] = row
             return True
 
-    def remove_capability(self, id: str, at: float) -> bool:
+    def remove_capability(self, id: str) -> bool:
         with self._lock:
             row = self._capabilities.pop(id, None)
             if row is not None:

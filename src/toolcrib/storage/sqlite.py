@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.catalog.store import GatewayRow, ServerRecord
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
@@ -15,6 +16,7 @@ from toolcrib.storage.json_text import (
     identity_to_json,
     plain_text,
     read_identity,
+    read_schema,
     read_statuses,
     read_tool,
     stored_tools,
@@ -45,6 +47,15 @@ _SAVE_TOOL = """
 INSERT INTO tools (server, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (server, name) DO UPDATE SET
     position = excluded.position, fingerprint = excluded.fingerprint, definition = excluded.definition
+"""
+_SAVE_SHAPE = """
+INSERT INTO learnt_shapes (server, tool, fingerprint, shape, samples, origin, drift, learnt_at)
+SELECT server, name, fingerprint, :shape, :samples, :origin, :drift, :learnt_at FROM tools
+WHERE server = :server AND name = :tool AND fingerprint = :fingerprint
+ON CONFLICT (server, tool) DO UPDATE SET
+    fingerprint = excluded.fingerprint, shape = excluded.shape, samples = excluded.samples, origin = excluded.origin,
+    drift = excluded.drift, learnt_at = excluded.learnt_at
+WHERE excluded.samples >= learnt_shapes.samples OR excluded.fingerprint <> learnt_shapes.fingerprint
 """
 _TAKE_LEASE = """
 INSERT INTO leases (server, owner, expires_at) VALUES (:server, :owner, :expires_at)
@@ -109,6 +120,29 @@ class SqliteCatalog:
         with self._reader.connection() as db:
             return int(db.execute("SELECT change_token FROM catalogue").fetchone()[0])
 
+    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+        query = """
+        SELECT server, tool, fingerprint, shape, samples, origin, drift, learnt_at FROM learnt_shapes
+        WHERE server = ? AND tool = ?
+        """
+        with self._reader.connection() as db:
+            row = db.execute(query, (server, tool)).fetchone()
+            return None if row is None else _learnt_shape(row)
+
+    def save_shape(self, shape: LearntShape) -> None:
+        values = {
+            "server": shape.server,
+            "tool": shape.tool,
+            "fingerprint": shape.fingerprint,
+            "shape": to_json(shape.schema),
+            "samples": shape.samples,
+            "origin": shape.origin,
+            "drift": plain_text(shape.drift),
+            "learnt_at": shape.learnt_at,
+        }
+        with self._writer.transaction() as db:
+            db.execute(_SAVE_SHAPE, values)
+
     def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
         values = {"server": server, "owner": owner, "now": now, "expires_at": now + seconds}
         with self._writer.transaction() as db:
@@ -147,6 +181,11 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
     return ServerRecord(
         name, launch, read_identity(identity), read_at, ttl_seconds, error, error_at, bool(stale), tool_count
     )
+
+
+def _learnt_shape(row: tuple[Any, ...]) -> LearntShape:
+    server, tool, fingerprint, shape, samples, origin, drift, learnt_at = row
+    return LearntShape(server, tool, fingerprint, read_schema(shape), samples, origin, drift, learnt_at)
 
 
 def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:

@@ -11,8 +11,8 @@ from toolcrib.storage.sqlite_file import SqliteFile
 _PROPOSAL = "SELECT id, server, version, state, requested_at, body FROM proposals"
 _CAPABILITY = "SELECT id, version, body, registered_at FROM capabilities"
 _TO_HISTORY = """
-INSERT INTO capability_history (id, version, body, registered_at, replaced_at)
-SELECT id, version, body, registered_at, ? FROM capabilities WHERE id = ?
+INSERT INTO capability_history (id, version, body, registered_at)
+SELECT id, version, body, registered_at FROM capabilities WHERE id = ?
 """
 
 
@@ -54,18 +54,20 @@ class SqliteCapabilities:
         with self._file.transaction() as db:
             if _capability(db, row.id) != replaces:
                 return False
-            db.execute(_TO_HISTORY, (row.registered_at, row.id))
+            db.execute(_TO_HISTORY, (row.id,))
             values = (row.id, row.version, row.body, row.registered_at)
             db.execute("INSERT OR REPLACE INTO capabilities VALUES (?, ?, ?, ?)", values)
             return True
 
-    def remove_capability(self, id: str, at: float) -> bool:
+    def remove_capability(self, id: str) -> bool:
         with self._file.transaction() as db:
-            db.execute(_TO_HISTORY, (at, id))
+            db.execute(_TO_HISTORY, (id,))
             return db.execute("DELETE FROM capabilities WHERE id = ?", (id,)).rowcount == 1
 
     def capability_history(self, id: str) -> list[CapabilityRow]:
-        query = "SELECT id, version, body, registered_at FROM capability_history WHERE id = ? ORDER BY replaced_at, rowid"
+        query = (
+            "SELECT id, version, body, registered_at FROM capability_history WHERE id = ? ORDER BY rowid"
+        )
         with self._file.connection() as db:
             return [CapabilityRow(*row) for row in db.execute(query, (id,))]
 

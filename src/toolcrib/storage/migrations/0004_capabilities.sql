@@ -21,8 +21,7 @@ CREATE TABLE capability_history (
     id TEXT NOT NULL,
     version TEXT NOT NULL,
     body TEXT NOT NULL,
-    registered_at REAL NOT NULL,
-    replaced_at REAL NOT NULL
+    registered_at REAL NOT NULL
 );
 
-CREATE INDEX capability_history_by_id ON capability_history (id, replaced_at);
+CREATE INDEX capability_history_by_id ON capability_history (id);

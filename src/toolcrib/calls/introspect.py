@@ -1,0 +1,128 @@
+"""What a tool returns, found out by one harmless call where its server does not say."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.calls.payload import payload
+from toolcrib.capabilities.safety import refusal
+from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.errors import InvalidArguments, ToolcribError
+from toolcrib.model.call import Caller, ToolCall, ToolResult
+from toolcrib.model.learnt import LearntShape
+from toolcrib.model.tool import Tool
+from toolcrib.schema.infer import infer_schema
+from toolcrib.schema.safe_values import plausible_arguments, safe_arguments
+from toolcrib.stock import Stock, StockedTool
+
+log = logging.getLogger(__name__)
+
+INTROSPECTION = Caller(name="introspection", face="introspection", key="introspection")
+MAX_RESULT_BYTES = 64 * 1024
+_LOOKS_FAILED = re.compile(r"missing required|required parameter|error|unauthori[sz]ed|forbidden", re.IGNORECASE)
+
+Ask = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
+Schema = Mapping[str, Any]
+
+
+async def introspect_output(tool: Tool, ask: Ask, given: Mapping[str, Any] | None = None) -> Schema | None:
+    """The schema of what the tool returns, from its definition, else from one call with safe arguments, at most two.
+
+    A tool that may change something is never called. `given` are arguments a person chose for this tool. None where
+    nothing could be found out.
+    """
+    if tool.output_schema:
+        return tool.output_schema
+    if reason := refusal(tool):
+        log.info("%s is not called to see what it returns: %s", tool.id, reason)
+        return None
+    tried: list[Mapping[str, Any]] = []
+    for arguments in (safe_arguments(tool.input_schema, given), plausible_arguments(tool.input_schema, given)):
+        if arguments in tried:
+            break
+        tried.append(arguments)
+        try:
+            return _schema_of(await ask(arguments))
+        except (_Failed, InvalidArguments) as failed:
+            log.debug("%s: these arguments taught nothing: %s", tool.id, failed)
+        except ToolcribError as error:
+            log.info("%s: what it returns could not be found out: %s", tool.id, error.message)
+            return None
+    return None
+
+
+class _Failed(Exception):
+    """An answer that tells of a failure, not of what the tool returns."""
+
+
+def _schema_of(result: ToolResult) -> Schema:
+    if result.is_error or len(result.raw) > MAX_RESULT_BYTES:
+        raise _Failed("the tool reported a failure or gave a very large answer")
+    try:
+        value = payload(result)
+        if _looks_failed(value):
+            raise _Failed("the answer reads like a failure")
+        return infer_schema(value)
+    except (ValueError, msgspec.MsgspecError, RecursionError) as unfit:
+        raise _Failed(str(unfit)) from None
+
+
+def _looks_failed(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value.get("error") or value.get("errors"))
+    return isinstance(value, str) and _LOOKS_FAILED.search(value) is not None
+
+
+class Introspector:
+    """Finds out what tools behind the counter return; its calls pass the same checks and the same audit as any."""
+
+    def __init__(
+        self,
+        stock: Stock,
+        store: CatalogStore,
+        call_tool: CallTool,
+        *,
+        inputs: Callable[[], Mapping[str, Mapping[str, Any]]],
+        now: Callable[[], float],
+    ) -> None:
+        self._stock = stock
+        self._store = store
+        self._call_tool = call_tool
+        self._inputs = inputs
+        self._now = now
+
+    async def output_schema(self, stocked: StockedTool) -> Schema | None:
+        """What is declared or was learnt already, else what a harmless call shows; kept for later."""
+        tool = stocked.tool
+        known = self._stock.learnt_shape(stocked)
+        if known is not None and known.schema:
+            return known.schema
+        found = await introspect_output(tool, lambda arguments: self._ask(tool, arguments), self._given(stocked))
+        if found is not None and not tool.output_schema:
+            self._keep(stocked, found)
+        return found
+
+    async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
+        raw = msgspec.json.encode(arguments)
+        return await self._call_tool(ToolCall(tool.server, tool.name, dict(arguments), raw, INTROSPECTION))
+
+    def _given(self, stocked: StockedTool) -> Mapping[str, Any]:
+        inputs, tool = self._inputs(), stocked.tool
+        names = (tool.id, f"{tool.server}:{stocked.upstream_name}", tool.name, stocked.upstream_name)
+        return next((inputs[name] for name in names if name in inputs), {})
+
+    def _keep(self, stocked: StockedTool, schema: Schema) -> None:
+        tool = stocked.tool
+        shape = LearntShape(
+            tool.server, stocked.upstream_name, tool.fingerprint, schema, origin="introspection", learnt_at=self._now()
+        )
+        try:
+            self._store.save_shape(shape)
+        except StoreUnavailable as trouble:
+            log.debug("%s: what it returns is not kept: %s", tool.id, trouble.message)
