@@ -3,6 +3,7 @@
 ToolcribError                     .code (stable), .hint (what to do next), .details
 ├── ConfigurationError            edit a file: .problems, each with file, path, found, expected
 ├── ValidationError               a request that does not fit its contract
+│   └── RtfsError                 edit an RTFS text: .line, .column
 ├── ServerNotFound                .nearest
 ├── ToolNotFound                  .nearest, .available
 ├── InvalidArguments              fix the call: .problems, each with the field and why
@@ -68,6 +69,17 @@ class ValidationError(ToolcribError):
     """A request that does not fit its contract."""
 
     code = "VALIDATION_ERROR"
+
+
+class RtfsError(ValidationError):
+    """An RTFS text that cannot be read; `line` and `column` count from 1."""
+
+    code = "RTFS_ERROR"
+
+    def __init__(self, message: str, *, line: int, column: int, hint: str = "") -> None:
+        super().__init__(f"line {line}, column {column}: {message}", hint=hint, line=line, column=column)
+        self.line = line
+        self.column = column
 
 
 class ServerNotFound(ToolcribError):

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.model.view import Parameter
+from toolcrib.schema import parameters as parameter_lists
+from toolcrib.schema import signature as signatures
+from toolcrib.schema.convert import convert
 from toolcrib.schema.examples import examples
-from toolcrib.schema.parameters import is_nested, parameters
-from toolcrib.schema.signature import signature, type_text
 
 ISSUE = {
     "type": "object",
@@ -34,6 +35,22 @@ TREE = {
     "type": "object",
     "properties": {"root": {"$ref": "#/$defs/Node"}},
 }
+
+
+def parameters(schema: dict[str, Any]) -> tuple[Parameter, ...]:
+    return parameter_lists.parameters(convert(schema).type)
+
+
+def is_nested(schema: dict[str, Any]) -> bool:
+    return parameter_lists.is_nested(convert(schema).type)
+
+
+def signature(name: str, schema: dict[str, Any], limit: int = signatures.SIGNATURE_CHARACTERS) -> str:
+    return signatures.signature(name, convert(schema).type, limit)
+
+
+def type_text(schema: dict[str, Any], limit: int = signatures.SIGNATURE_CHARACTERS) -> str:
+    return signatures.short_type(convert(schema).type, limit)
 
 
 def type_of(schema: Any) -> str:

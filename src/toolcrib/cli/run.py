@@ -22,6 +22,7 @@ _EXITS = {
     "TOOL_DISABLED": exits.DISABLED,
     "TOOL_VALIDATION_ERROR": exits.USAGE,
     "VALIDATION_ERROR": exits.USAGE,
+    "RTFS_ERROR": exits.USAGE,
 }
 # What these warn of is in the command's own answer or progress.
 _TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery")

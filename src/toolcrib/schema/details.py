@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
-from toolcrib.model.view import Parameter, ToolDetails
+from toolcrib.model.view import ToolDetails
+from toolcrib.schema.convert import convert
 from toolcrib.schema.examples import examples, made_up_example
 from toolcrib.schema.parameters import is_nested, parameters
-from toolcrib.schema.signature import signature, type_text
+from toolcrib.schema.signature import short_type, signature
 
 LONGEST_RETURNS = 200
 
@@ -19,13 +21,13 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntSh
 
     `learnt` is what its results looked like, for a tool whose server does not say.
     """
-    schema = tool.input_schema
+    input = convert(tool.input_schema).type
     return ToolDetails(
         server=tool.server,
         tool=tool.name,
         description=tool.description or tool.title,
-        parameters=tuple(Parameter(p.name, p.type, p.description, p.required) for p in parameters(schema)),
-        signature=signature(tool.name, schema) if is_nested(schema) else "",
+        parameters=parameters(input),
+        signature=signature(tool.name, input) if is_nested(input) else "",
         enabled=enabled,
         tags=tuple(tags),
         examples=tuple(examples(tool.definition)),
@@ -38,10 +40,14 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntSh
 def _returns(tool: Tool, learnt: LearntShape | None) -> str:
     """The type of what the tool returns, where that is known; what is not the server's own word is marked."""
     if tool.output_schema:
-        declared = type_text(tool.output_schema, limit=LONGEST_RETURNS)
+        declared = _short(tool.output_schema)
         return f"{declared} (not all results fit)" if learnt is not None and learnt.drift else declared
     if learnt is None or not learnt.schema:
         return ""
     seen = "learnt from results" if learnt.origin == "calls" else "seen in a trial call"
     drift = f"; a later one differed at {learnt.drift}" if learnt.drift else ""
-    return f"{type_text(learnt.schema, limit=LONGEST_RETURNS)} ({seen}{drift})"
+    return f"{_short(learnt.schema)} ({seen}{drift})"
+
+
+def _short(schema: Mapping[str, Any]) -> str:
+    return short_type(convert(schema).type, limit=LONGEST_RETURNS)

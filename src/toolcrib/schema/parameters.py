@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from toolcrib.model.view import Parameter
-from toolcrib.schema.shape import branches, members, resolved
-from toolcrib.schema.type_writer import TypeWriter
+from toolcrib.rtfs.types import And, Entry, Map, MapOf, TypeExpr, Vector, members_of
+from toolcrib.schema.type_writer import TypeWriter, members_of_object
 
 DEFAULT_TYPE = "string"
 
+_WRITER = TypeWriter(depth=0, unopened_object="object")
 
-def parameters(schema: Mapping[str, Any]) -> tuple[Parameter, ...]:
+
+def parameters(input: TypeExpr) -> tuple[Parameter, ...]:
     """What the tool takes: required parameters first, each group in alphabetical order."""
-    found = members(schema, schema)
-    ordered = sorted(found.properties, key=lambda name: (name not in found.required, name))
-    return tuple(_parameter(name, found.properties[name], name in found.required, schema) for name in ordered)
+    ordered = sorted(members_of_object(input).entries, key=lambda entry: (entry.optional, entry.key))
+    return tuple(map(_parameter, ordered))
 
 
-def is_nested(schema: Mapping[str, Any]) -> bool:
+def is_nested(input: TypeExpr) -> bool:
     """Whether some parameter is an object with properties or a list of objects, so that a flat list hides its form."""
-    return any(_has_form(value, schema) for value in members(schema, schema).properties.values())
+    return any(_has_form(entry.type) for entry in members_of_object(input).entries)
 
 
-def _parameter(name: str, schema: Any, required: bool, root: Mapping[str, Any]) -> Parameter:
-    written = TypeWriter(root, depth=0, unopened_object="object").text(schema)
-    return Parameter(name, DEFAULT_TYPE if written == "any" else written, _description(schema, root), required)
+def _parameter(entry: Entry) -> Parameter:
+    written = _WRITER.text(entry.type)
+    type = DEFAULT_TYPE if written == "any" else written
+    return Parameter(entry.key, type, entry.description, not entry.optional)
 
 
-def _description(schema: Any, root: Mapping[str, Any]) -> str:
-    whole = resolved(schema, root)
-    texts = (whole.get(key) for key in ("description", "title"))
-    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+def _has_form(type: TypeExpr) -> bool:
+    return any(_shows_form(_without_conditions(member)) for member in members_of(type))
 
 
-def _has_form(schema: Any, root: Mapping[str, Any]) -> bool:
-    whole = resolved(schema, root)
-    for form in (whole, *(resolved(branch, root) for branch in branches(whole))):
-        items = resolved(form.get("items"), root)
-        if members(form, root).properties or items.get("type") == "object" or members(items, root).properties:
-            return True
-    return False
+def _shows_form(type: TypeExpr) -> bool:
+    if isinstance(type, Vector):
+        items = map(_without_conditions, members_of(type.item))
+        return any(isinstance(item, (Map, MapOf)) or _shows_form(item) for item in items)
+    if isinstance(type, MapOf):
+        return _has_form(type.value)
+    return isinstance(type, Map) and bool(type.entries)
+
+
+def _without_conditions(type: TypeExpr) -> TypeExpr:
+    return type.base if isinstance(type, And) else type

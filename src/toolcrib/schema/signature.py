@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from toolcrib.schema.type_writer import CUT, TypeWriter
+from toolcrib.rtfs.types import TypeExpr
+from toolcrib.schema.type_writer import CUT, TypeWriter, members_of_object
 
 SIGNATURE_CHARACTERS = 600
 MAX_DEPTH = 5
+# Long lists of values are spelled out where there is room for them; they are the first to be shortened.
+ALL_LITERALS_CHARACTERS = 400
+
+_WRITERS = (
+    TypeWriter(depth=MAX_DEPTH, literals_characters=ALL_LITERALS_CHARACTERS),
+    *(TypeWriter(depth=depth) for depth in range(MAX_DEPTH, -1, -1)),
+)
 
 
-def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_CHARACTERS) -> str:
+def signature(name: str, input: TypeExpr, limit: int = SIGNATURE_CHARACTERS) -> str:
     """`name(a: string, b?: {c: integer})`: whole where it fits in `limit` characters, else cut with a `…`."""
-    for depth in range(MAX_DEPTH, -1, -1):
-        line = f"{name}({', '.join(TypeWriter(schema, depth=depth).fields(schema))})"
+    members = members_of_object(input)
+    for writer in _WRITERS:
+        fields = writer.fields(members)
+        line = f"{name}({', '.join(fields)})"
         if len(line) <= limit:
             return line
-    return _cut(name, TypeWriter(schema, depth=0).fields(schema), limit)
+    return _cut(name, fields, limit)
 
 
-def type_text(schema: Mapping[str, Any], limit: int = SIGNATURE_CHARACTERS) -> str:
-    """The type of a whole schema, spelled out as deep as fits in `limit` characters."""
-    for depth in range(MAX_DEPTH, -1, -1):
-        line = TypeWriter(schema, depth=depth).text(schema)
+def short_type(type: TypeExpr, limit: int = SIGNATURE_CHARACTERS) -> str:
+    """A type by itself, spelled out as deep as fits in `limit` characters."""
+    for writer in _WRITERS:
+        line = writer.text(type)
         if len(line) <= limit:
             return line
     return f"{line[: limit - 1]}{CUT}"

@@ -1,4 +1,4 @@
-"""A schema as a short type: `string[]`, `"open"|"closed"`, `{a: string, b?: integer}`."""
+"""A type in the short notation agents read: `string[]`, `"open"|"closed"`, `{a: string, b?: integer}`."""
 
 from __future__ import annotations
 
@@ -7,115 +7,141 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from toolcrib.schema.shape import Schema, branches, members, resolved
+from toolcrib.rtfs.types import (
+    NEVER,
+    And,
+    Array,
+    Entry,
+    Enum,
+    Fn,
+    Map,
+    MapOf,
+    Predicate,
+    Primitive,
+    Tuple,
+    TypeExpr,
+    Union,
+    Val,
+    Vector,
+    union_of,
+)
 
 CUT = "…"
-MAX_NODES = 1_000
-MAX_NESTING = 32
 LITERALS_CHARACTERS = 80
 LITERAL_CHARACTERS = 40
 
-_TYPE_NAME = re.compile(r"[A-Za-z]{1,20}")
+_NAMES = {"int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
 _FIELD_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,63}")
 
 
 class TypeWriter:
-    """Writes the types found in one schema document; `depth` says how many levels of objects are spelled out."""
+    """Writes types; `depth` says how many levels of objects are spelled out, and lists of values have their limit too."""
 
-    def __init__(self, root: Any, *, depth: int, unopened_object: str = "{…}") -> None:
-        self._root = root
+    def __init__(
+        self, *, depth: int, unopened_object: str = "{…}", literals_characters: int = LITERALS_CHARACTERS
+    ) -> None:
         self._depth = depth
         self._unopened_object = unopened_object
-        self._nodes_left = MAX_NODES
-        self._path: list[str] = []
+        self._literals_characters = literals_characters
 
-    def text(self, schema: Any) -> str:
-        return "|".join(self._parts(schema, self._depth))
+    def text(self, type: TypeExpr) -> str:
+        return "|".join(self._parts(type, self._depth))
 
-    def fields(self, schema: Any) -> list[str]:
-        """The members of an object schema, as `name: type` or `name?: type`."""
-        return self._fields(schema, self._depth + 1)
+    def fields(self, members: Map) -> list[str]:
+        """The members of an object, as `name: type` or `name?: type`, the required ones first."""
+        return self._fields(members, self._depth + 1)
 
-    def _parts(self, schema: Any, depth: int) -> list[str]:
-        """The alternatives of a type; a reference met inside itself is cut."""
-        self._nodes_left -= 1
-        reference = str(schema.get("$ref", "")) if isinstance(schema, dict) else ""
-        if self._nodes_left < 0 or len(self._path) > MAX_NESTING or (reference and reference in self._path):
-            return [CUT]
-        self._path.append(reference)
-        found = ["never"] if schema is False else self._alternatives(resolved(schema, self._root), depth)
-        self._path.pop()
-        return found
+    def _parts(self, type: TypeExpr, depth: int) -> list[str]:
+        """The alternatives of a type."""
+        if isinstance(type, Union):
+            found = [part for member in type.members for part in self._parts(member, depth)]
+            return list(dict.fromkeys(found))
+        if isinstance(type, Enum):
+            return _literals((value.value for value in type.values), self._literals_characters)
+        if isinstance(type, And):
+            return self._and(type, depth)
+        return [self._single(type, depth)]
 
-    def _alternatives(self, schema: Schema, depth: int) -> list[str]:
-        if "const" in schema:
-            return [_literal(schema["const"])]
-        if isinstance(schema.get("enum"), list):
-            return _literals(schema["enum"])
-        if branches(schema):
-            found = [part for branch in branches(schema) for part in self._parts(branch, depth)]
-        else:
-            found = [part for name in _type_names(schema) for part in self._of_type(name, schema, depth)]
-        if schema.get("nullable") is True:
-            found.append("null")
-        return list(dict.fromkeys(found)) or ["any"]
+    def _single(self, type: TypeExpr, depth: int) -> str:
+        if isinstance(type, Primitive):
+            return CUT if type.is_cut else _NAMES.get(type.name, type.name)
+        if isinstance(type, (Vector, Array)):
+            return self._array(type, depth)
+        if isinstance(type, (Map, MapOf)):
+            return self._object(type, depth)
+        if isinstance(type, Tuple):
+            return f"[{', '.join('|'.join(self._parts(item, depth)) for item in type.items)}]"
+        if isinstance(type, Val):
+            return _literal(type.value.value)
+        return "function" if isinstance(type, Fn) else _field_name(getattr(type, "name", "any"))
 
-    def _of_type(self, name: str, schema: Schema, depth: int) -> list[str]:
-        if name == "array":
-            return [self._array(schema, depth)]
-        if name == "object":
-            return [self._object(schema, depth)]
-        if name == "any" and isinstance(schema.get("allOf"), list):
-            parts = ["|".join(self._parts(part, depth)) for part in schema["allOf"]]
-            return [" & ".join(dict.fromkeys(parts))]
-        return [name]
+    def _and(self, type: And, depth: int) -> list[str]:
+        """Listed values say all there is to say; bounds are left to the schema."""
+        types = [part for part in type.parts if not isinstance(part, Predicate)]
+        listed = [part for part in types if isinstance(part, Enum)]
+        if listed or not types:
+            return self._parts(listed[0] if listed else type.base, depth)
+        texts = ("|".join(self._parts(part, depth)) for part in (type.base, *types))
+        return [" & ".join(dict.fromkeys(texts))]
 
-    def _array(self, schema: Schema, depth: int) -> str:
-        prefix = schema.get("prefixItems")
-        if isinstance(prefix, list):
-            return f"[{', '.join('|'.join(self._parts(item, depth)) for item in prefix)}]"
-        if not isinstance(schema.get("items"), dict):
+    def _array(self, type: Vector | Array, depth: int) -> str:
+        marks = "[]" * (max(1, len(type.dimensions)) if isinstance(type, Array) else 1)
+        parts = self._parts(type.item, depth)
+        if parts == ["any"]:
             return "array"
-        parts = self._parts(schema["items"], depth)
-        return f"{parts[0]}[]" if len(parts) == 1 else f"({'|'.join(parts)})[]"
+        return f"{parts[0]}{marks}" if len(parts) == 1 else f"({'|'.join(parts)}){marks}"
 
-    def _object(self, schema: Schema, depth: int) -> str:
-        if members(schema, self._root).properties:
-            return f"{{{', '.join(self._fields(schema, depth))}}}" if depth > 0 else self._unopened_object
-        values = schema.get("additionalProperties")
-        if depth > 0 and isinstance(values, dict) and values:
-            return f"{{[key]: {'|'.join(self._parts(values, depth - 1))}}}"
-        return "object"
+    def _object(self, type: Map | MapOf, depth: int) -> str:
+        members = members_of_object(type)
+        if depth > 0 and (members.entries or _has_rest(members)):
+            return f"{{{', '.join(self._fields(members, depth))}}}"
+        return self._unopened_object if members.entries else "object"
 
-    def _fields(self, schema: Any, depth: int) -> list[str]:
-        found = members(schema, self._root)
-        fields = []
-        for name in found.in_order():
-            mark = "" if name in found.required else "?"
-            fields.append(f"{_field_name(name)}{mark}: {'|'.join(self._parts(found.properties[name], depth - 1))}")
-            if self._nodes_left < 0:
-                return [*fields, CUT]
+    def _fields(self, members: Map, depth: int) -> list[str]:
+        ordered = sorted(members.entries, key=lambda entry: entry.optional)
+        fields = [self._field(entry, depth) for entry in ordered]
+        if members.rest is not None and _has_rest(members):
+            fields.append(f"[key]: {'|'.join(self._parts(members.rest, depth - 1))}")
         return fields
 
-
-def _type_names(schema: Schema) -> list[str]:
-    given = schema.get("type")
-    names = [
-        name
-        for name in (given if isinstance(given, list) else [given])
-        if isinstance(name, str) and _TYPE_NAME.fullmatch(name)
-    ]
-    if names:
-        return names
-    if isinstance(schema.get("properties"), dict):
-        return ["object"]
-    return ["array"] if "items" in schema or "prefixItems" in schema else ["any"]
+    def _field(self, entry: Entry, depth: int) -> str:
+        mark = "?" if entry.optional else ""
+        return f"{_field_name(entry.key)}{mark}: {'|'.join(self._parts(entry.type, depth - 1))}"
 
 
-def _literals(values: Iterable[Any]) -> list[str]:
+def members_of_object(type: TypeExpr) -> Map:
+    """The members of an object type; of several alternatives all members, required where each requires them."""
+    if isinstance(type, Map):
+        return type
+    if isinstance(type, MapOf):
+        return Map((), type.value)
+    if isinstance(type, And):
+        return members_of_object(type.base)
+    return _gathered(type.members) if isinstance(type, Union) else Map()
+
+
+def _gathered(types: Iterable[TypeExpr]) -> Map:
+    objects = [members_of_object(type) for type in types if isinstance(type, (Map, MapOf, And))]
+    gathered: dict[str, list[Entry]] = {}
+    for entry in (entry for found in objects for entry in found.entries):
+        gathered.setdefault(entry.key, []).append(entry)
+    needed = [{entry.key for entry in found.entries if not entry.optional} for found in objects]
+    always = set.intersection(*needed) if needed else set()
+    return Map(tuple(_one_entry(key, found, key not in always) for key, found in gathered.items()))
+
+
+def _one_entry(key: str, entries: list[Entry], optional: bool) -> Entry:
+    description = next((entry.description for entry in entries if entry.description), "")
+    return Entry(key, union_of(entry.type for entry in entries), optional, description)
+
+
+def _has_rest(members: Map) -> bool:
+    return members.rest is not None and members.rest != NEVER
+
+
+def _literals(values: Iterable[Any], room: int) -> list[str]:
     """The allowed values, as many as are short enough to list."""
     shown: list[str] = []
-    room = LITERALS_CHARACTERS
     for value in values:
         text = _literal(value)
         room -= len(text) + 1
