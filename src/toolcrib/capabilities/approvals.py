@@ -61,9 +61,9 @@ class Approvals:
 
     # -- looking
 
-    def list(self, state: State | None = None) -> list[Proposal]:
+    def all(self, state: State | None = None) -> list[Proposal]:
         """Proposals, oldest first; pending ones that are too old have expired by then."""
-        known = [self._expired_if_old(proposal) for proposal in self._all()]
+        known = [self._expired_if_old(proposal) for proposal in self._read()]
         return [proposal for proposal in known if state in {None, proposal.state}]
 
     def get(self, id: str) -> Proposal:
@@ -71,9 +71,9 @@ class Approvals:
         row = self._store.proposal(id)
         if row is not None:
             return self._expired_if_old(from_row(row))
-        named = [proposal for proposal in self.list() if proposal.server == id]
+        named = [proposal for proposal in self.all() if proposal.server == id]
         if not named:
-            known = [word for proposal in self.list() for word in (proposal.id, proposal.server)]
+            known = [word for proposal in self.all() for word in (proposal.id, proposal.server)]
             raise ApprovalNotFound(
                 f"there is no approval request {id!r}",
                 hint="`toolcrib approvals list --all` shows all of them.",
@@ -83,19 +83,19 @@ class Approvals:
 
     def approved(self) -> dict[str, Proposal]:
         """The proposal in force of each approved server."""
-        return {proposal.server: proposal for proposal in self._all() if proposal.state == "approved"}
+        return {proposal.server: proposal for proposal in self._read() if proposal.state == "approved"}
 
     # -- proposing
 
     def propose(self, request: Request, by: str) -> Proposal:
         """Enter a proposal as pending; one that waits already for the same launch is renewed instead."""
         server = self._free_name(request)
-        earlier = [proposal for proposal in self.list() if proposal.server == server]
+        earlier = [proposal for proposal in self.all() if proposal.server == server]
         self._refuse_rejected(request, earlier)
         waiting = next((proposal for proposal in earlier if proposal.state == "pending"), None)
         if waiting is not None:
             return self._renewed(waiting, request)
-        if len(self.list("pending")) >= MOST_PENDING:
+        if len(self.all("pending")) >= MOST_PENDING:
             raise ApprovalRefused(
                 f"{MOST_PENDING} proposals wait for a decision already",
                 hint="A person has to decide some of them first: `toolcrib approvals list`.",
@@ -124,7 +124,7 @@ class Approvals:
 
     # -- inside
 
-    def _all(self) -> list[Proposal]:
+    def _read(self) -> list[Proposal]:
         found = []
         for row in self._store.proposals():
             # One that a newer Toolcrib wrote in its own way is left to it.
@@ -192,7 +192,7 @@ class Approvals:
     def _free_name(self, request: Request) -> str:
         """A name no other server has: a proposal never speaks for a server that a person configured."""
         configured, wanted = self._configured(), slug(request.name)
-        ours = {proposal.server: proposal.launch for proposal in self.list() if proposal.state not in _OVER}
+        ours = {proposal.server: proposal.launch for proposal in self.all() if proposal.state not in _OVER}
         for number in range(1, MOST_PENDING * 10):
             name = wanted if number == 1 else f"{wanted[:58]}-{number}"
             if name.lower() == BUILT_IN_SERVER or _is_other(ours.get(name), request.launch):

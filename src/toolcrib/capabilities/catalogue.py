@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
-
-import msgspec
 
 from toolcrib.capabilities.approvals import Approvals
 from toolcrib.capabilities.known import KnownCapability, ShelvedTool, Shelves
 from toolcrib.capabilities.manifest import ApprovalStatus, Manifest
 from toolcrib.capabilities.query import CapabilityQuery
 from toolcrib.capabilities.registrations import Registrations
-from toolcrib.errors import RtfsError, ToolcribError
 from toolcrib.model.server import Origin, ServerSpec, StdioLaunch
 from toolcrib.model.tool import Tool, ToolMatch
 
@@ -100,7 +96,7 @@ class CapabilityCatalogue:
                 yield KnownCapability.of_tool(shelved, shelved.spec, status)
 
     def _of_proposals(self) -> Iterator[KnownCapability]:
-        for proposal in self._approvals.list("pending"):
+        for proposal in self._approvals.all("pending"):
             for definition in proposal.definitions:
                 tool = Tool(proposal.server, str(definition.get("name")), definition)
                 yield KnownCapability.of_tool(ShelvedTool(tool, proposal.spec), proposal.spec, "pending", WAITS)

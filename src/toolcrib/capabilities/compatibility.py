@@ -66,7 +66,7 @@ def _of_input(old: TypeExpr | None, new: TypeExpr | None) -> Iterator[str]:
         known = before.pop(entry.key, None)
         if known is None and not entry.optional:
             yield f"it requires {entry.key!r}, which is new"
-        elif known is not None and known.type != entry.type and entry.type != ANY:
+        elif known is not None and entry.type not in {known.type, ANY}:
             yield f"the type of {entry.key!r} changed"
         elif known is not None and known.optional and not entry.optional:
             yield f"it requires {entry.key!r}, which could be left out"

@@ -58,9 +58,7 @@ class KnownCapability:
         tool, own_name = shelved.tool, shelved.upstream_name or shelved.tool.name
 
         def make() -> Manifest:
-            return manifest_of(
-                tool, spec, status=status, upstream_name=own_name, output_schema=shelved.output_schema
-            )
+            return manifest_of(tool, spec, status=status, upstream_name=own_name, output_schema=shelved.output_schema)
 
         return cls(
             id=capability_id(spec.name, tool.name),

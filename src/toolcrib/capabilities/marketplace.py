@@ -44,12 +44,12 @@ class Marketplace:
         self._now = now
         self._tell = tell
 
-    def list(self) -> list[KnownCapability]:
+    def all(self) -> list[KnownCapability]:
         """Every usable capability, by id."""
         return [known for known in self._catalogue.known() if known.may_be_used]
 
     def query(self, query: CapabilityQuery) -> list[KnownCapability]:
-        return query.select(self.list())
+        return query.select(self.all())
 
     def get(self, id: str) -> Manifest | None:
         known = self._catalogue.get(id)
@@ -70,13 +70,12 @@ class Marketplace:
             return Registered(self._put(manifest, None, "capability_registered", by), "registered")
         if before == manifest and before.approval_status == manifest.approval_status:
             return Registered(before, "unchanged")
-        if reasons := objections(before, manifest):
-            if not force:
-                raise CapabilityRefused(
-                    f"{manifest.id} {manifest.version} can't replace {before.version}: {'; '.join(reasons)}",
-                    hint="Check whoever uses it, then register it again with force.",
-                    reasons=reasons,
-                )
+        if (reasons := objections(before, manifest)) and not force:
+            raise CapabilityRefused(
+                f"{manifest.id} {manifest.version} can't replace {before.version}: {'; '.join(reasons)}",
+                hint="Check whoever uses it, then register it again with force.",
+                reasons=reasons,
+            )
         return Registered(self._put(manifest, before, "capability_updated", by), "updated")
 
     def remove(self, id: str, by: str = LIBRARY) -> None:

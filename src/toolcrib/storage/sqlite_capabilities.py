@@ -65,9 +65,7 @@ class SqliteCapabilities:
             return db.execute("DELETE FROM capabilities WHERE id = ?", (id,)).rowcount == 1
 
     def capability_history(self, id: str) -> list[CapabilityRow]:
-        query = (
-            "SELECT id, version, body, registered_at FROM capability_history WHERE id = ? ORDER BY rowid"
-        )
+        query = "SELECT id, version, body, registered_at FROM capability_history WHERE id = ? ORDER BY rowid"
         with self._file.connection() as db:
             return [CapabilityRow(*row) for row in db.execute(query, (id,))]
 
