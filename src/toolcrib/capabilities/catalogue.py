@@ -9,6 +9,7 @@ from typing import Protocol
 from toolcrib.capabilities.approvals import Approvals
 from toolcrib.capabilities.known import KnownCapability, ShelvedTool, Shelves
 from toolcrib.capabilities.manifest import ApprovalStatus, Manifest
+from toolcrib.capabilities.proposal import Proposal
 from toolcrib.capabilities.query import CapabilityQuery
 from toolcrib.capabilities.registrations import Registrations
 from toolcrib.model.server import Origin, ServerSpec, StdioLaunch
@@ -51,8 +52,10 @@ class CapabilityCatalogue:
 
     def known(self) -> list[KnownCapability]:
         """All of them by id; a registered manifest stands before the tool it was made from."""
+        of_servers = list(self._of_servers())
+        read = {capability.server for capability in of_servers}
         found: dict[str, KnownCapability] = {}
-        for capability in (*self._of_servers(), *self._of_proposals()):
+        for capability in (*of_servers, *self._of_proposals(read)):
             found.setdefault(capability.id, capability)
         for manifest in self._registrations.all():
             found[manifest.id] = _registered(manifest, found.get(manifest.id))
@@ -95,11 +98,21 @@ class CapabilityCatalogue:
                 status: ApprovalStatus = "approved" if server in approved else "auto_approved"
                 yield KnownCapability.of_tool(shelved, shelved.spec, status)
 
-    def _of_proposals(self) -> Iterator[KnownCapability]:
-        for proposal in self._approvals.all("pending"):
-            for definition in proposal.definitions:
-                tool = Tool(proposal.server, str(definition.get("name")), definition)
-                yield KnownCapability.of_tool(ShelvedTool(tool, proposal.spec), proposal.spec, "pending", WAITS)
+    def _of_proposals(self, read: set[str]) -> Iterator[KnownCapability]:
+        """What waits for approval, and what was approved but not read since."""
+        for proposal in self._approvals.all():
+            if proposal.state == "pending":
+                yield from _proposed(proposal, "pending", WAITS)
+            elif proposal.state == "approved" and proposal.server not in read:
+                is_gone = not self._shelves.is_configured(proposal.server)
+                yield from _proposed(proposal, "revoked" if is_gone else "approved", GONE if is_gone else "")
+
+
+def _proposed(proposal: Proposal, status: ApprovalStatus, reason: str) -> Iterator[KnownCapability]:
+    spec = proposal.spec
+    for definition in proposal.definitions:
+        tool = Tool(proposal.server, str(definition.get("name")), definition)
+        yield KnownCapability.of_tool(ShelvedTool(tool, spec), spec, status, reason)
 
 
 def keyword_score(query: str, text: str) -> float:

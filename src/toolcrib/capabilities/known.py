@@ -34,6 +34,8 @@ class Shelves(Protocol):
 
     def shelved_tools(self) -> Iterable[ShelvedTool]: ...
 
+    def is_configured(self, server: str) -> bool: ...
+
 
 @dataclass(frozen=True)
 class KnownCapability:
