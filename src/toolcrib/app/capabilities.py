@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from toolcrib.app.offline import Offline
 from toolcrib.calls.audit_log import AuditLog, AuditRecord
@@ -111,7 +112,11 @@ class StockShelves:
 
     def _shelved(self, stocked: StockedTool, spec: ServerSpec) -> ShelvedTool:
         reason = "" if stocked.enabled else stocked.reason or "the rules disable it"
-        return ShelvedTool(stocked.tool, spec, stocked.upstream_name, reason)
+        return ShelvedTool(stocked.tool, spec, stocked.upstream_name, reason, lambda: self._learnt(stocked))
+
+    def _learnt(self, stocked: StockedTool) -> Mapping[str, Any] | None:
+        shape = self._stock.learnt_shape(stocked)
+        return shape.schema if shape is not None and shape.schema else None
 
 
 def _open_store(paths: Paths) -> CapabilityStore:

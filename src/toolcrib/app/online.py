@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from toolcrib.app.capabilities import Capabilities, audited, open_capabilities
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
+from toolcrib.app.strangers import Strangers
 from toolcrib.calls.admit import Admit
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.built_in import BuiltIn
@@ -23,6 +25,7 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.learning import Learner
 from toolcrib.calls.limit import LimitConcurrency
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.proposing import IntrospectServer
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -134,6 +137,7 @@ class Online:
             files=settings.audit_files,
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
+        self._capabilities: Capabilities | None = None
         self._learner = Learner(self._offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.gateway = self._gateway(self._offline)
 
@@ -180,6 +184,8 @@ class Online:
         await self._opener.close()
         await self._presence.close()
         await self._learner.close()
+        if self._capabilities is not None:
+            self._capabilities.close()
         self._offline.store.close()
 
     async def reload(self) -> Settings:
@@ -213,7 +219,7 @@ class Online:
             now=time.time,
             new_id=lambda: secrets.token_hex(16),
         )
-        built_in = BuiltIn(offline.stock, shelf)
+        built_in = BuiltIn(offline.stock, shelf, {"introspect_server": self._introspect_server})
 
         async def call_tool(call: ToolCall) -> ToolResult:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
@@ -235,6 +241,27 @@ class Online:
             settings=lambda: self.settings,
             reload=self.reload,
         )
+
+    async def _introspect_server(self, call: ToolCall) -> ToolResult:
+        # Opened on first need: most gateways are never asked.
+        if self._capabilities is None:
+            self._capabilities = await asyncio.to_thread(
+                open_capabilities,
+                self._offline,
+                self._paths,
+                configured=self._configured,
+                tell=audited(self._audit, call.caller.face),
+            )
+        strangers = Strangers(
+            self._opener,
+            lambda: _policy(self.settings),
+            self._configured,
+            seconds=self.settings.call_timeout_seconds,
+        )
+        return await IntrospectServer(self._capabilities.review, strangers)(call)
+
+    def _configured(self) -> dict[str, ServerSpec]:
+        return {spec.name: spec for spec in self.settings.servers}
 
     def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:
         return build_chain(

@@ -22,8 +22,7 @@ from toolcrib.capabilities.manifest import (
     capability_id,
     public_address,
 )
-from toolcrib.capabilities.proposal import PROPOSED
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import FROM_PROPOSAL, ServerSpec
 from toolcrib.model.tool import Tool
 from toolcrib.rtfs.seed_form import seed_form
 from toolcrib.rtfs.spelling import writable
@@ -31,7 +30,7 @@ from toolcrib.rtfs.types import TypeExpr
 from toolcrib.schema.convert import convert
 
 # Servers of these origins were found, not chosen by a person.
-UNTRUSTED_SOURCES = frozenset({PROPOSED, "registry", "peer"})
+UNTRUSTED_SOURCES = frozenset({FROM_PROPOSAL, "registry", "peer"})
 MOST_EFFECTS = 32
 
 _EFFECT_KEYS = ("effects", "effect", "ccos_effects")

@@ -19,14 +19,14 @@ from toolcrib.model.tool import Tool
 class ShelvedTool:
     """A tool of the catalogue with the server it belongs to; `reason` says why it may not be used.
 
-    `spec` is None where the server left the configuration.
+    `spec` is None where the server left the configuration. `learnt` looks up what its results looked like.
     """
 
     tool: Tool
     spec: ServerSpec | None
     upstream_name: str = ""
     reason: str = ""
-    output_schema: Mapping[str, Any] | None = None
+    learnt: Callable[[], Mapping[str, Any] | None] | None = None
 
 
 class Shelves(Protocol):
@@ -60,7 +60,8 @@ class KnownCapability:
         tool, own_name = shelved.tool, shelved.upstream_name or shelved.tool.name
 
         def make() -> Manifest:
-            return manifest_of(tool, spec, status=status, upstream_name=own_name, output_schema=shelved.output_schema)
+            learnt = shelved.learnt() if shelved.learnt is not None and not tool.output_schema else None
+            return manifest_of(tool, spec, status=status, upstream_name=own_name, output_schema=learnt)
 
         return cls(
             id=capability_id(spec.name, tool.name),

@@ -10,7 +10,7 @@ import msgspec
 
 from toolcrib.capabilities.risk import Risk
 from toolcrib.capabilities.store import ProposalRow
-from toolcrib.model.server import Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 State = Literal["pending", "approved", "rejected", "expired", "superseded"]
 
@@ -24,9 +24,6 @@ MOVES: Mapping[State, frozenset[State]] = {
     "superseded": frozenset(),
 }
 STATES: tuple[State, ...] = tuple(MOVES)
-
-# Where a server comes from that nobody has approved.
-PROPOSED = "proposal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ class Proposal:
     def spec(self) -> ServerSpec:
         """The server as it would be launched; nothing may launch it before it is approved."""
         return ServerSpec(
-            self.server, self.launch, title=self.title, description=self.description, origin=Origin(PROPOSED)
+            self.server, self.launch, title=self.title, description=self.description, origin=Origin(FROM_PROPOSAL)
         )
 
     def may_become(self, state: State) -> bool:

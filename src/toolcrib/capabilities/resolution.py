@@ -121,7 +121,7 @@ class CapabilityResolver:
         hits = self._catalogue.search(words_of(text), limit=limit * 2, semantic=True)
         most = max((hit.score for hit in hits), default=0.0)
         # Without an engine scores count words: they are brought into 0..1.
-        scale = 1.0 if most <= 1.0 else most
+        scale = max(1.0, most)
         return [_candidate(hit.capability, hit.score / scale * 0.9, "its description fits") for hit in hits]
 
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
+# The source of a server that nobody approved yet: it was only proposed.
+FROM_PROPOSAL = "proposal"
 # The contract of external endpoints: their tools get names of their own, and stand-ins while they can't be read.
 REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 
