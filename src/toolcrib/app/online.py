@@ -243,15 +243,9 @@ class Online:
         )
 
     async def _introspect_server(self, call: ToolCall) -> ToolResult:
-        # Opened on first need: most gateways are never asked.
-        if self._capabilities is None:
-            self._capabilities = await asyncio.to_thread(
-                open_capabilities,
-                self._offline,
-                self._paths,
-                configured=self._configured,
-                tell=audited(self._audit, call.caller.face),
-            )
+        if self._capabilities is None:  # opened on first need: most gateways are never asked
+            tell = audited(self._audit, call.caller.face)
+            self._capabilities = open_capabilities(self._offline, self._paths, configured=self._configured, tell=tell)
         strangers = Strangers(
             self._opener,
             lambda: _policy(self.settings),

@@ -206,7 +206,11 @@ class Approvals:
 
     def _refuse_rejected(self, request: Request, earlier: Sequence[Proposal]) -> None:
         newest = max(earlier, key=lambda proposal: proposal.version, default=None)
-        if newest is not None and newest.state == "rejected" and newest.launch == request.launch:
+        if newest is None or newest.state != "rejected" or newest.launch != request.launch:
+            return
+        # Of a server in use only those tools were rejected; it may have others by now.
+        is_in_use = any(proposal.state == "approved" for proposal in earlier)
+        if not is_in_use or newest.definitions == tuple(request.definitions):
             raise ApprovalRefused(
                 f"a person has rejected this server ({newest.id})",
                 hint=f"Only a person can change that: `toolcrib approvals approve {newest.id}`.",

@@ -44,11 +44,11 @@ def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
 def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
-        return
-    if not launch.url.startswith("https:"):
+    elif not launch.url.startswith("https:"):
         yield "its address is not encrypted"
-    for name in sorted({name for value in launch.headers.values() for name in _VARIABLE.findall(value)}):
-        yield f"it would be sent the value of {name}"
+    given = launch.headers.values() if isinstance(launch, RemoteLaunch) else (*launch.args, *launch.env.values())
+    for name in sorted({name for text in given for name in _VARIABLE.findall(text)}):
+        yield f"it would be given the value of {name}"
 
 
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:
