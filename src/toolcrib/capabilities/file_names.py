@@ -16,7 +16,7 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNOR
 def file_name(name: str) -> str:
     """A name for a file; one that had to be changed ends in a trace of what it was."""
     safe = _UNSAFE.sub("_", name).strip(". ")[:MOST_CHARACTERS].rstrip(". ")
-    if safe == name and not _DEVICE.fullmatch(safe):
+    if safe and safe == name and not _DEVICE.fullmatch(safe):
         return safe
     return marked(safe, name)
 
