@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.app.offline import Offline
+from toolcrib.app.offline import Offline, open_reading
 from toolcrib.calls.audit_log import AuditLog, AuditRecord
 from toolcrib.capabilities.approvals import Approvals
 from toolcrib.capabilities.catalogue import CapabilityCatalogue
@@ -22,6 +24,7 @@ from toolcrib.capabilities.review import Review
 from toolcrib.capabilities.store import CapabilityStore
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
 from toolcrib.model.server import ServerSpec
 from toolcrib.search.index import ToolIndex
 from toolcrib.stock import Stock, StockedTool
@@ -29,8 +32,6 @@ from toolcrib.storage.memory_capabilities import MemoryCapabilities
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
 
 log = logging.getLogger(__name__)
-
-APPROVALS = "approvals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,21 @@ def open_capabilities(
     files = CapabilityFiles(paths.capabilities_dir / "servers")
     marketplace = Marketplace(catalogue, registrations, now=time.time, tell=tell)
     return Capabilities(store, Review(approvals, files), catalogue, marketplace, files)
+
+
+@contextmanager
+def read_capabilities(
+    settings: Settings, env: Mapping[str, str] = os.environ, *, tell: Tell = nobody
+) -> Iterator[Capabilities]:
+    """Capabilities and proposals of this configuration, from the catalogue; no server is started."""
+    paths = Paths.of(env)
+    configured = {spec.name: spec for spec in settings.servers}
+    offline = open_reading(settings, paths)
+    try:
+        with closing(open_capabilities(offline, paths, configured=lambda: configured, tell=tell)) as opened:
+            yield opened
+    finally:
+        offline.store.close()
 
 
 def audited(audit: AuditLog, face: str) -> Tell:

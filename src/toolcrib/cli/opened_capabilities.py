@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from toolcrib.app.capabilities import Capabilities, audited, open_capabilities
-from toolcrib.app.offline import open_reading
+from toolcrib.app.capabilities import Capabilities, audited, read_capabilities
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import settings_of
 from toolcrib.config.paths import Paths
@@ -29,20 +28,15 @@ class Opened:
 @contextmanager
 def opened(options: argparse.Namespace, output: Output) -> Iterator[Opened]:
     """Configuration, catalogue and proposals; no server is started."""
-    settings, paths = settings_of(options, output), Paths.of(os.environ)
-    configured = {spec.name: spec for spec in settings.servers}
+    settings = settings_of(options, output)
     audit = AuditFile(
-        paths.audit_log, max_bytes=settings.audit_max_bytes, files=settings.audit_files, on_trouble=output.note
+        Paths.of(os.environ).audit_log,
+        max_bytes=settings.audit_max_bytes,
+        files=settings.audit_files,
+        on_trouble=output.note,
     )
-    offline = open_reading(settings, paths)
-    try:
-        capabilities = open_capabilities(offline, paths, configured=lambda: configured, tell=audited(audit, "cli"))
-        try:
-            yield Opened(capabilities, configured)
-        finally:
-            capabilities.close()
-    finally:
-        offline.store.close()
+    with read_capabilities(settings, tell=audited(audit, "cli")) as capabilities:
+        yield Opened(capabilities, {spec.name: spec for spec in settings.servers})
 
 
 def person() -> str:
