@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from toolcrib.app.registry_offers import open_offers
 from toolcrib.capabilities.importing import propose_files, read_capability_files
 from toolcrib.capabilities.known import KnownCapability
 from toolcrib.capabilities.query import CapabilityQuery
@@ -19,6 +21,7 @@ from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import clean
 from toolcrib.config.names import nearest
+from toolcrib.config.paths import Paths
 from toolcrib.errors import CapabilityNotFound, ServerNotFound
 from toolcrib.model.tool import summarize
 
@@ -113,8 +116,13 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 
 def _resolve(options: argparse.Namespace, output: Output, door: Opened) -> int:
-    resolver = CapabilityResolver(door.capabilities.catalogue)
-    found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=max(1, options.limit)))
+    with open_offers(door.settings, Paths.of(os.environ), is_live=options.live) as registry:
+        resolver = CapabilityResolver(door.capabilities.catalogue, registry)
+        found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=max(1, options.limit)))
+    if registry is None and not found.is_at_hand:
+        output.note(
+            "the registries were not asked: --live asks them, `toolcrib registry sync` makes a copy to look into"
+        )
     if output.as_json:
         output.json(
             {

@@ -62,6 +62,7 @@ def _add_capabilities(actions: Any, add_common: AddCommon) -> None:
     reading.add_argument("path", metavar="PATH", help="a .rtfs file, or a folder with such files")
     resolve = _action(actions, "resolve", "find what could do something that is missing", add_common)
     resolve.add_argument("wanted", metavar="WANTED", nargs="+", help="an id, or a description in your own words")
+    resolve.add_argument("--live", action="store_true", help="ask the registries themselves, not the copy of them")
     resolve.add_argument(
         "--limit", type=int, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
     )

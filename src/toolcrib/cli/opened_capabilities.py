@@ -13,16 +13,21 @@ from toolcrib.app.capabilities import Capabilities, audited, read_capabilities
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import settings_of
 from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
 from toolcrib.model.server import ServerSpec
 from toolcrib.storage.audit_file import AuditFile
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What these commands work on; `configured` are all servers of the configuration."""
+    """What these commands work on; `configured` are all servers of the configuration, those switched off too."""
 
     capabilities: Capabilities
-    configured: dict[str, ServerSpec]
+    settings: Settings
+
+    @property
+    def configured(self) -> dict[str, ServerSpec]:
+        return {spec.name: spec for spec in self.settings.servers}
 
 
 @contextmanager
@@ -36,7 +41,7 @@ def opened(options: argparse.Namespace, output: Output) -> Iterator[Opened]:
         on_trouble=output.note,
     )
     with read_capabilities(settings, tell=audited(audit, "cli")) as capabilities:
-        yield Opened(capabilities, {spec.name: spec for spec in settings.servers})
+        yield Opened(capabilities, settings)
 
 
 def person() -> str:
