@@ -13,6 +13,10 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ResultExpired                 run the tool again
 ├── RegistryError                 a registry answers what can't be used: .registry
 ├── NotInRegistry                 no server of that name is in the registries: .nearest
+├── ApprovalNotFound              .nearest
+├── ApprovalRefused               a proposal that can't be made, or can't be decided so
+├── CapabilityNotFound            .nearest
+├── CapabilityRefused             a capability that can't take the place of the one registered: .reasons
 └── UpstreamError                 .server
     ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
     ├── NeedsConfiguration        a variable or file the entry names is missing
@@ -144,6 +148,30 @@ class NotInRegistry(ToolcribError):
     """No registry knows a server of that name."""
 
     code = "NOT_IN_REGISTRY"
+
+
+class ApprovalNotFound(ToolcribError):
+    """No request for approval has that id."""
+
+    code = "APPROVAL_NOT_FOUND"
+
+
+class ApprovalRefused(ToolcribError):
+    """A server can't be proposed, or a proposal can't be decided that way."""
+
+    code = "APPROVAL_REFUSED"
+
+
+class CapabilityNotFound(ToolcribError):
+    """No capability of that id is known."""
+
+    code = "CAPABILITY_NOT_FOUND"
+
+
+class CapabilityRefused(ToolcribError):
+    """A capability can't be registered, or removed, the way it was asked."""
+
+    code = "CAPABILITY_REFUSED"
 
 
 class UpstreamError(ToolcribError):

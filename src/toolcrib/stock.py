@@ -6,10 +6,11 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from toolcrib.capabilities.contracts import FALLBACK_TAG, external_tool, fallback_tools
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
@@ -27,13 +28,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StockedTool:
-    """A tool as callers meet it: its public name, whether rules let it run, and its tags."""
+    """A tool as callers meet it: its public name, whether rules let it run, and its tags.
+
+    A fallback stands in for a tool of an external endpoint that could not be read; no search finds it.
+    """
 
     tool: Tool
     upstream_name: str
     enabled: bool
     tags: tuple[str, ...] = ()
     reason: str = ""
+    is_fallback: bool = False
 
 
 Shelf = Mapping[str, StockedTool]
@@ -73,7 +78,7 @@ class Stock:
         self._has_room = False
         self._on_change: Callable[[], None] = lambda: None
         self._seen_change = -1
-        self._read_marks: dict[str, float | None] = {}
+        self._read_marks: dict[str, float | str | None] = {}
 
     # -- configuration
 
@@ -178,7 +183,11 @@ class Stock:
         """All tools that pass, in the order of servers and names, as good as each other."""
         servers = [name for name in self._specs if server in {None, name}]
         shelved = (stocked for name in servers for stocked in sorted(self.shelf(name).values(), key=_by_name))
-        passed = (stocked for stocked in shelved if (stocked.enabled or include_disabled) and passes(stocked))
+        passed = (
+            stocked
+            for stocked in shelved
+            if not stocked.is_fallback and (stocked.enabled or include_disabled) and passes(stocked)
+        )
         return [(stocked, 1.0) for stocked in islice(passed, limit)]
 
     def search(
@@ -209,7 +218,7 @@ class Stock:
         server = self._unindexed[0]
         mark = self._mark(server)
         if not self._finder.is_current(server, mark):
-            self._finder.put(server, [stocked.tool for stocked in self.shelf(server).values()], mark)
+            self._finder.put(server, list(self._searchable_tools(server)), mark)
         # Only now: a server that the catalogue could not tell about is tried again.
         self._unindexed.popleft()
         if not self._unindexed:
@@ -244,7 +253,7 @@ class Stock:
             token = self._store.change_token()
             if token == self._seen_change:
                 return
-            marks = {name: record.read_at for name, record in self._store.servers().items()}
+            marks = {name: _reading_mark(record) for name, record in self._store.servers().items()}
         except StoreUnavailable as trouble:
             log.warning("the catalogue can't be read now, so what is known stays: %s", trouble.message)
             return
@@ -262,12 +271,22 @@ class Stock:
         spec = self._specs.get(server)
         if spec is None:
             return []
-        return [self._stock(tool, spec) for tool in self._store.tools(server) or _declared(spec)]
+        known = self._store.tools(server) or _declared(spec)
+        if known or not self._could_not_be_read(server):
+            return [self._stock(tool, spec) for tool in known]
+        fallbacks = [_as_fallback(self._stock(tool, spec)) for tool in fallback_tools(spec)]
+        if fallbacks:
+            log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
+        return fallbacks
+
+    def _could_not_be_read(self, server: str) -> bool:
+        record = self.record(server)
+        return record is not None and record.read_at is None and bool(record.error)
 
     def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
-        public = tool
+        public = external_tool(tool, spec) if spec is not None and spec.contract else tool
         if spec is not None and spec.prefix:
-            public = Tool(tool.server, spec.prefix + tool.name, tool.definition)
+            public = Tool(public.server, spec.prefix + public.name, public.definition)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         return StockedTool(
@@ -277,6 +296,9 @@ class Stock:
             tags=decision.tags,
             reason=refusal or decision.reason,
         )
+
+    def _searchable_tools(self, server: str) -> Iterable[Tool]:
+        return (stocked.tool for stocked in self.shelf(server).values() if not stocked.is_fallback)
 
     def _searchable(self) -> ToolIndex:
         while self.index_next():
@@ -289,12 +311,11 @@ class Stock:
         if spec is None:
             told: tuple[object, ...] = tuple(tool.fingerprint for tool in self._built_in)
         elif record is None or not record.tool_count:
-            told = (spec.prefix, spec.declared_tools)
+            told = (spec.prefix, spec.contract, spec.declared_tools)
         else:
-            told = (spec.prefix, record.launch_fingerprint, record.read_at, record.tool_count)
-        return hashlib.sha256(
-            repr((self._rules.identity, self._finder.max_tools, told)).encode("utf-8", "replace")
-        ).hexdigest()[:16]
+            told = (spec.prefix, spec.contract, record.launch_fingerprint, record.read_at, record.tool_count)
+        known = repr((self._rules.identity, self._finder.max_tools, told))
+        return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:16]
 
     def _warn_of_many(self) -> None:
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
@@ -317,6 +338,15 @@ class Stock:
     def _tags(self, tool: Tool) -> tuple[str, ...]:
         stocked = self.shelf(tool.server).get(tool.name)
         return stocked.tags if stocked is not None else ()
+
+
+def _as_fallback(stocked: StockedTool) -> StockedTool:
+    return replace(stocked, is_fallback=True, tags=(*stocked.tags, FALLBACK_TAG))
+
+
+def _reading_mark(record: ServerRecord) -> float | str | None:
+    """What differs when a server's tools may: a new reading, or why there is still none."""
+    return record.error if record.read_at is None else record.read_at
 
 
 def _by_name(stocked: StockedTool) -> str:

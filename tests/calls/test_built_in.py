@@ -91,8 +91,9 @@ async def test_an_unknown_built_in_tool_is_refused(shelf: ResultFiles) -> None:
         await BuiltIn(stocked(), shelf).call(a_call("toolcrib", "format_disk"))
 
 
-def test_the_built_in_tools_say_that_they_change_nothing() -> None:
+def test_the_built_in_tools_say_whether_they_change_anything() -> None:
     assert {built_in.name: built_in.annotations for built_in in BUILT_IN_TOOLS} == {
         "read_result": {"readOnlyHint": True},
         "get_schema": {"readOnlyHint": True},
+        "introspect_server": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True},
     }

@@ -257,3 +257,21 @@ def test_addresses_that_cannot_be_used_are_a_configuration_error(machine: Machin
     assert ran.code == 2
     assert "registry.urls" in ran.err
     assert "pw" not in ran.err
+
+
+def test_a_missing_capability_is_looked_for_in_the_copy_and_live_only_when_asked(
+    shop: Machine, registry: Registry
+) -> None:
+    alone = shop.run("capabilities", "resolve", "maps", "and", "geocoding")
+    assert (alone.code, registry.requests) == (2, [])
+    assert "registries were not asked" in alone.err
+
+    live = shop.run("capabilities", "resolve", "maps", "and", "geocoding", "--live", "--json")
+    assert [(one["id"], one["place"]) for one in live.json["candidates"]] == [("io.github.acme/atlas", "registry")]
+
+    shop.run("registry", "sync")
+    registry.requests.clear()
+    copied = shop.run("capabilities", "resolve", "mcp.maps.geocoding", "--json")
+    assert copied.json["candidates"][0]["id"] == "io.github.acme/atlas"
+    assert "toolcrib registry show io.github.acme/atlas" in copied.json["candidates"][0]["next_step"]
+    assert registry.requests == []

@@ -31,7 +31,18 @@ def test_an_empty_file_gets_every_bundled_step(db: sqlite3.Connection) -> None:
 
     assert state(db) == (
         len(bundled_migrations()),
-        ["catalogue", "gateways", "learnt_shapes", "leases", "servers", "tools", "vectors"],
+        [
+            "capabilities",
+            "capability_history",
+            "catalogue",
+            "gateways",
+            "learnt_shapes",
+            "leases",
+            "proposals",
+            "servers",
+            "tools",
+            "vectors",
+        ],
     )
 
 

@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from toolcrib.app.capabilities import Capabilities, audited, open_capabilities
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
 from toolcrib.app.registry import open_hints
+from toolcrib.app.strangers import Strangers
 from toolcrib.app.study import Study
 from toolcrib.calls.admit import Admit
 from toolcrib.calls.audit import Audit
@@ -26,6 +28,7 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.learning import Learner
 from toolcrib.calls.limit import LimitConcurrency
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.proposing import IntrospectServer
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -138,6 +141,7 @@ class Online:
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
         self._hints = open_hints(settings, self._paths, partial(asyncio.get_running_loop().run_in_executor, None))
+        self._capabilities: Capabilities | None = None
         self._learner = Learner(self._offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.gateway = self._gateway(self._offline)
 
@@ -179,6 +183,8 @@ class Online:
         await self._opener.close()
         await self._presence.close()
         await self._learner.close()
+        if self._capabilities is not None:
+            self._capabilities.close()
         self._offline.store.close()
         if self._hints is not None:
             self._hints.close()
@@ -214,7 +220,7 @@ class Online:
             now=time.time,
             new_id=lambda: secrets.token_hex(16),
         )
-        built_in = BuiltIn(offline.stock, shelf)
+        built_in = BuiltIn(offline.stock, shelf, {"introspect_server": self._introspect_server})
 
         async def call_tool(call: ToolCall) -> ToolResult:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
@@ -237,6 +243,21 @@ class Online:
             reload=self.reload,
             hints=self._hints,
         )
+
+    async def _introspect_server(self, call: ToolCall) -> ToolResult:
+        if self._capabilities is None:  # opened on first need: most gateways are never asked
+            tell = audited(self._audit, call.caller.face)
+            self._capabilities = open_capabilities(self._offline, self._paths, configured=self._configured, tell=tell)
+        strangers = Strangers(
+            self._opener,
+            lambda: _policy(self.settings),
+            self._configured,
+            seconds=self.settings.call_timeout_seconds,
+        )
+        return await IntrospectServer(self._capabilities.review, strangers)(call)
+
+    def _configured(self) -> dict[str, ServerSpec]:
+        return {spec.name: spec for spec in self.settings.servers}
 
     def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:
         return build_chain(

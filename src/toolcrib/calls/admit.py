@@ -30,8 +30,10 @@ class Admit:
         self._readings = readings
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        # A tool declared in the configuration is called without waiting for the first reading.
-        if self._stock.was_read(call.server) or self._stock.find(call.server, call.tool) is None:
+        # A tool declared in the configuration is called without waiting for the first reading; one that only stands in
+        # for what could not be read is not.
+        found = self._stock.find(call.server, call.tool)
+        if self._stock.was_read(call.server) or found is None or found.is_fallback:
             await self._readings.need(call.server)
         failure = self._readings.unread_failure(call.server)
         if failure is not None and self._stock.find(call.server, call.tool) is None:

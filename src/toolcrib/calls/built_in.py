@@ -16,16 +16,19 @@ from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
 from toolcrib.stock import Stock
 
+BuiltInTool = Callable[[ToolCall], Awaitable[ToolResult]]
+
 
 class BuiltIn:
-    """Runs the built-in tools."""
+    """Runs the built-in tools; `more` are those that need parts of their own."""
 
-    def __init__(self, stock: Stock, shelf: ResultShelf) -> None:
+    def __init__(self, stock: Stock, shelf: ResultShelf, more: Mapping[str, BuiltInTool] | None = None) -> None:
         self._stock = stock
         self._shelf = shelf
-        self._tools: Mapping[str, Callable[[ToolCall], Awaitable[ToolResult]]] = {
+        self._tools: Mapping[str, BuiltInTool] = {
             "read_result": self._read_result,
             "get_schema": self._get_schema,
+            **(more or {}),
         }
 
     async def call(self, call: ToolCall) -> ToolResult:

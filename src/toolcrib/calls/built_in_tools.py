@@ -36,4 +36,28 @@ _GET_SCHEMA = {
     "annotations": {"readOnlyHint": True},
 }
 
-BUILT_IN_TOOLS = tuple(Tool.from_mcp(BUILT_IN_SERVER, definition) for definition in (_READ_RESULT, _GET_SCHEMA))
+_INTROSPECT_SERVER = {
+    "name": "introspect_server",
+    "description": "Propose an MCP server that is not behind this gateway yet, by its URL or command line. A URL is "
+    "asked for its tools; a command is only written down, never run. A person must approve it before it can be used.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "endpoint": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "URL or command line"},
+            "name": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Name for the server"},
+            "auth_env_var": {
+                "type": "string",
+                "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,99}$",
+                "description": "Variable that holds its token; used only after approval",
+            },
+            "goal": {"type": "string", "maxLength": 1000, "description": "What it is wanted for"},
+        },
+        "required": ["endpoint"],
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True},
+}
+
+BUILT_IN_TOOLS = tuple(
+    Tool.from_mcp(BUILT_IN_SERVER, definition) for definition in (_READ_RESULT, _GET_SCHEMA, _INTROSPECT_SERVER)
+)

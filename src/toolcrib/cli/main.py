@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from toolcrib.cli.capability_parsers import add_capability_commands
 from toolcrib.cli.exits import INTERRUPTED, OK, USAGE
 from toolcrib.cli.moving_parsers import add_moving_commands
 from toolcrib.version import VERSION
@@ -76,6 +77,7 @@ def build_parser(prog: str) -> Parser:
     for add in _COMMANDS:
         add(commands)
     add_moving_commands(commands)
+    add_capability_commands(commands, _add_common)
     return parser
 
 

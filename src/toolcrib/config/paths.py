@@ -75,5 +75,10 @@ class Paths:
         return self.state_dir / "logs"
 
     @property
+    def capabilities_dir(self) -> Path:
+        """Files for people to read, written from the catalogue."""
+        return self.state_dir / "capabilities"
+
+    @property
     def results_dir(self) -> Path:
         return self.state_dir / "results"

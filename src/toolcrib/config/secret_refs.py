@@ -12,7 +12,7 @@ from toolcrib.config.entries import is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
-from toolcrib.model.server import FROM_REGISTRY, Launch, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, Launch, RemoteLaunch, ServerSpec, StdioLaunch
 
 # `$$` comes first and is kept: it is part of passwords, and it shields the brace after it. `${$}` is a plain `$`.
 _REFERENCE = re.compile(
@@ -110,9 +110,9 @@ def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: st
 def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
     """The token the environment holds for a remote server; None where the entry has its own Authorization header.
 
-    A server that was only found in a registry gets none: anyone can list one under any name.
+    A server that was only found in a registry, or proposed, gets none: anyone can list one under any name.
     """
-    if spec.origin.source == FROM_REGISTRY:
+    if spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL}:
         return None
     if not isinstance(spec.launch, RemoteLaunch) or any(
         name.lower() == "authorization" for name in spec.launch.headers

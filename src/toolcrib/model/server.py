@@ -13,6 +13,10 @@ SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
 # The source of a server that nobody added: it was only found in a registry.
 FROM_REGISTRY = "registry"
+# The source of a server that nobody approved yet: it was only proposed.
+FROM_PROPOSAL = "proposal"
+# The contract of external endpoints: their tools get names of their own, and stand-ins while they can't be read.
+REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -77,6 +81,7 @@ class ServerSpec:
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""
     declared_tools: tuple[DeclaredTool, ...] = ()
+    contract: Literal["", "remote-mcp"] = ""
     origin: Origin = field(default_factory=Origin)
 
     def launch_fingerprint(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolcrib.config.findings import Findings
 from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of
-from toolcrib.model.server import Origin, ServerSpec
+from toolcrib.model.server import REMOTE_MCP, Origin, ServerSpec
 
 _MANNER = Manner(keys={"workdir": "cwd"})
 _ENDPOINTS = "external_mcp_endpoints"
@@ -30,8 +31,9 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     servers = each_entry(mcp.get("servers"), _with_seconds)
     if mcp.get("enabled") is False:
         servers = each_entry(servers, lambda entry: {**entry, "enabled": False})
+    external = EntryImport(_MANNER, f"agent.{key}", origin, findings).specs(each_entry(endpoints, _with_seconds))
     return [
-        *EntryImport(_MANNER, f"agent.{key}", origin, findings).specs(each_entry(endpoints, _with_seconds)),
+        *(replace(spec, contract=REMOTE_MCP) for spec in external),
         *EntryImport(_MANNER, "mcp.servers", origin, findings).specs(servers),
     ]
 

@@ -1,0 +1,54 @@
+"""The registries as a place where a missing capability may be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, closing, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+
+from toolcrib.app.registry import open_lookup, open_mirror, registry_addresses
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.registry.lookup import RegistryLookup
+from toolcrib.registry.registries import Registries
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Fulfils `RegistryOffer`."""
+
+    name: str
+    description: str
+    relevance: float
+    reasons: tuple[str, ...]
+
+
+class RegistryOffers:
+    """Fulfils `RegistrySource`."""
+
+    def __init__(self, lookup: RegistryLookup) -> None:
+        self._lookup = lookup
+
+    async def offers(self, query: str, limit: int) -> list[Offer]:
+        found = await self._lookup.search(query, limit)
+        return [Offer(hit.server.name, hit.server.description, hit.relevance, hit.reasons) for hit in found.hits]
+
+
+@contextmanager
+def open_offers(settings: Settings, paths: Paths, *, is_live: bool) -> Iterator[RegistryOffers | None]:
+    """The copy of the registries, or with `is_live` the registries themselves; None where there is neither."""
+    addresses = registry_addresses(settings)
+    with closing(open_mirror(settings, paths)) as mirror:
+        if not addresses or (not is_live and mirror.read_at(addresses) is None):
+            yield None
+            return
+
+        def live() -> AbstractAsyncContextManager[Registries]:
+            # Only here: asking needs the HTTP stack, looking into the copy does not.
+            opened: AbstractAsyncContextManager[Registries] = import_module(
+                "toolcrib.app.live_registry"
+            ).open_registries(settings, mirror)
+            return opened
+
+        yield RegistryOffers(open_lookup(settings, mirror, live, is_live=is_live))

@@ -1,0 +1,36 @@
+"""What is told to the audit log when capabilities and approvals change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Happening = Literal[
+    "capability_registered",
+    "capability_updated",
+    "capability_removed",
+    "approval_requested",
+    "approval_approved",
+    "approval_rejected",
+    "approval_expired",
+    "approval_superseded",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; `subject` is a capability's id or a proposal's."""
+
+    what: Happening
+    at: float
+    by: str
+    server: str
+    subject: str
+
+
+Tell = Callable[[Event], None]
+
+
+def nobody(_: Event) -> None:
+    """For whoever keeps no record."""

@@ -1,0 +1,75 @@
+"""How much harm a proposed server could do, as far as its launch and its tools tell: a help for whoever decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcrib.model.server import Launch, RemoteLaunch
+
+Level = Literal["low", "medium", "high", "critical"]
+
+_WORDS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("administration", frozenset("admin administrator root sudo".split())),
+    ("money", frozenset("payment payments billing invoice refund charge".split())),
+    ("credentials", frozenset("auth credential credentials password passwords secret secrets token tokens".split())),
+    ("databases or deletion", frozenset("database databases delete drop truncate purge erase".split())),
+    ("personal data", frozenset("pii gdpr".split())),
+)
+_NAMED_TOOLS = 3
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """A level and the reasons for it."""
+
+    level: Level = "medium"
+    reasons: tuple[str, ...] = ()
+
+
+def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
+    """Medium for anything unknown; higher where it runs here, is not encrypted, was never read, or its tools can harm."""
+    known = list(definitions)
+    reasons = [*_of_launch(launch), *_of_tools(known)]
+    if not known:
+        reasons.append("its tools are not known yet")
+    is_high = not isinstance(launch, RemoteLaunch) or len(reasons) > 1
+    return Risk("high" if is_high and reasons else "medium", ("nobody has vouched for it", *reasons))
+
+
+def _of_launch(launch: Launch) -> Iterator[str]:
+    if not isinstance(launch, RemoteLaunch):
+        yield "it runs a program on this machine, with your rights"
+    elif not launch.url.startswith("https:"):
+        yield "its address is not encrypted"
+    given = launch.headers.values() if isinstance(launch, RemoteLaunch) else (*launch.args, *launch.env.values())
+    for name in sorted({name for text in given for name in _VARIABLE.findall(text)}):
+        yield f"it would be given the value of {name}"
+
+
+def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:
+    destructive = [str(one.get("name")) for one in definitions if _hints(one).get("destructiveHint") is True]
+    if destructive:
+        yield f"its server calls tools destructive: {_few(destructive)}"
+    for subject, words in _WORDS:
+        named = [name for one in definitions if words & _words(name := str(one.get("name")))]
+        if named:
+            yield f"tools that have to do with {subject}: {_few(named)}"
+
+
+def _hints(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    hints = definition.get("annotations")
+    return hints if isinstance(hints, Mapping) else {}
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED_TOOLS} more" if len(names) > _NAMED_TOOLS else ""
+    return ", ".join(names[:_NAMED_TOOLS]) + more

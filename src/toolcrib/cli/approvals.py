@@ -1,0 +1,129 @@
+"""`toolcrib approvals`: a person looks at proposed servers and decides."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from toolcrib.adoption.own_file import OwnFile, check_new_server
+from toolcrib.adoption.writes import FileWrite, write_all
+from toolcrib.capabilities.proposal import Proposal
+from toolcrib.cli.approval_text import as_json, date, print_proposal
+from toolcrib.cli.exits import OK
+from toolcrib.cli.moving import site_of, tilde
+from toolcrib.cli.opened_capabilities import Opened, opened, person
+from toolcrib.cli.output import Output
+from toolcrib.cli.table import print_table
+from toolcrib.errors import ValidationError
+from toolcrib.model.server import RemoteLaunch
+
+
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    actions = {"list": _list, "show": _show, "approve": _approve, "reject": _reject}
+    with opened(options, output) as door:
+        return actions[options.action](options, output, door)
+
+
+def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    found = door.capabilities.approvals.all(None if options.all else options.state)
+    if output.as_json:
+        output.json({"approvals": [as_json(proposal) for proposal in found]})
+        return OK
+    if not found:
+        output.out.write("Nothing was proposed." if options.all else f"No proposal is {options.state}.")
+        return OK
+    rows = [
+        (one.id, one.state, one.server, _tools(one), one.risk.level, date(one.requested_at), one.source)
+        for one in found
+    ]
+    print_table(output.out, ("REQUEST", "STATE", "SERVER", "TOOLS", "RISK", "SINCE", "FROM"), rows)
+    return OK
+
+
+def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    proposal = door.capabilities.approvals.get(options.request)
+    if output.as_json:
+        output.json(as_json(proposal, in_full=True))
+    else:
+        print_proposal(output.out, proposal)
+    return OK
+
+
+def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    proposal = door.capabilities.approvals.get(options.request)
+    own = site_of(options).own_file()
+    write = _addition(own, proposal)
+    if not output.as_json:
+        print_proposal(output.out, proposal)
+    if not _agreed(options):
+        output.note("nothing was approved")
+        return OK
+    if proposal.state != "approved":
+        proposal = door.capabilities.review.approve(proposal.id, person(), options.reason)
+    # After the decision: what was not approved must never be in the configuration.
+    if write is not None:
+        write_all([write])
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "config": str(own.path)})
+    else:
+        output.out.write(f"\n{proposal.server} is approved; it is in {tilde(own.path)}")
+    return OK
+
+
+def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    before = door.capabilities.approvals.get(options.request)
+    proposal = door.capabilities.review.reject(before.id, person(), options.reason)
+    own = site_of(options).own_file()
+    removed = before.state == "approved" and _is_ours(own, proposal)
+    if removed:
+        write_all([FileWrite(own.path, own.content, own.without_servers([proposal.server]))])
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "removed": removed})
+    else:
+        gone = f" and no longer in {tilde(own.path)}" if removed else ""
+        output.out.write(f"{proposal.server} is rejected{gone}")
+    return OK
+
+
+def _addition(own: OwnFile, proposal: Proposal) -> FileWrite | None:
+    """What has to be written for the server to be offered; None where it is there already."""
+    if _is_ours(own, proposal):
+        return None
+    if own.place_of(proposal.server):
+        raise ValidationError(
+            f"{own.path} has another server called {proposal.server}",
+            hint=f"`toolcrib remove {proposal.server}` takes it out; then approve again.",
+        )
+    entry = _entry(proposal)
+    check_new_server(proposal.server, entry)
+    return FileWrite(own.path, own.content, own.with_servers({proposal.server: entry}))
+
+
+def _is_ours(own: OwnFile, proposal: Proposal) -> bool:
+    configured = own.servers.get(proposal.server)
+    return configured is not None and configured.launch == proposal.launch
+
+
+def _entry(proposal: Proposal) -> dict[str, Any]:
+    launch = proposal.launch
+    if isinstance(launch, RemoteLaunch):
+        kind = {"type": launch.transport} if launch.transport != "http" else {}
+        reached: dict[str, Any] = {**kind, "url": launch.url, "headers": dict(launch.headers)}
+    else:
+        reached = {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
+    entry = {"description": proposal.description, **reached}
+    return {key: value for key, value in entry.items() if value}
+
+
+def _agreed(options: argparse.Namespace) -> bool:
+    if options.yes:
+        return True
+    if options.json or sys.stdin is None or not sys.stdin.isatty():
+        raise ValidationError("nothing was approved: look at it with `toolcrib approvals show`, then add --yes")
+    return input("\nApprove exactly this? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+def _tools(proposal: Proposal) -> str:
+    return str(len(proposal.definitions)) if proposal.was_read else "?"

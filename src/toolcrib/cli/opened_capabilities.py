@@ -1,0 +1,52 @@
+"""The door of the commands for approvals and capabilities."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from toolcrib.app.capabilities import Capabilities, audited, read_capabilities
+from toolcrib.cli.output import Output
+from toolcrib.cli.reading import settings_of
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.model.server import ServerSpec
+from toolcrib.storage.audit_file import AuditFile
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What these commands work on; `configured` are all servers of the configuration, those switched off too."""
+
+    capabilities: Capabilities
+    settings: Settings
+
+    @property
+    def configured(self) -> dict[str, ServerSpec]:
+        return {spec.name: spec for spec in self.settings.servers}
+
+
+@contextmanager
+def opened(options: argparse.Namespace, output: Output) -> Iterator[Opened]:
+    """Configuration, catalogue and proposals; no server is started."""
+    settings = settings_of(options, output)
+    audit = AuditFile(
+        Paths.of(os.environ).audit_log,
+        max_bytes=settings.audit_max_bytes,
+        files=settings.audit_files,
+        on_trouble=output.note,
+    )
+    with read_capabilities(settings, tell=audited(audit, "cli")) as capabilities:
+        yield Opened(capabilities, settings)
+
+
+def person() -> str:
+    """Whose decision this is."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,79 @@
+"""Where the gateway may connect to when the address comes from a stranger."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from urllib.parse import SplitResult, urlsplit
+
+from toolcrib.errors import ValidationError
+from toolcrib.model.server import RemoteLaunch, ServerSpec
+
+Resolve = Callable[[str, int], Awaitable[Iterable[str]]]
+
+_LOWEST_FREE_PORT = 1024
+_WEB_PORTS = frozenset({80, 443})
+# Addresses that carry another one inside: IPv4 for all, and translated IPv4.
+_NAT64 = ipaddress.ip_network("64:ff9b::/32")
+_HINT = "Only a person can add such a server: toolcrib add NAME URL."
+
+
+async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: Resolve | None = None) -> None:
+    """Refuse an address a stranger gave unless it is encrypted, public and on a usual port.
+
+    A host and port that a configured server has is fine: the person chose it. Names are resolved here and again when
+    connecting; in between only TLS protects us, which is why anything unencrypted is refused.
+    """
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if (parts.hostname, port) in _chosen(specs):
+        return
+    _check_shape(parts, port)
+    assert parts.hostname is not None
+    addresses = list(await (resolve or _resolve)(parts.hostname, port))
+    if not addresses:
+        raise ValidationError(f"the host {parts.hostname} has no address")
+    if not all(map(is_public, addresses)):
+        raise ValidationError(f"{parts.hostname} is not on the public internet", hint=_HINT)
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address can be reached by anyone; what it wraps inside counts too."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is not None or ip in _NAT64 or ip.is_site_local:
+            return False
+    return ip.is_global and not ip.is_multicast
+
+
+def _check_shape(parts: SplitResult, port: int) -> None:
+    if parts.scheme != "https" or not parts.hostname:
+        raise ValidationError("only https addresses are asked before a person has approved them", hint=_HINT)
+    if port < _LOWEST_FREE_PORT and port not in _WEB_PORTS:
+        raise ValidationError(f"port {port} is not one that servers of this kind have", hint=_HINT)
+
+
+def _chosen(specs: Mapping[str, ServerSpec]) -> set[tuple[str | None, int]]:
+    found = set()
+    for spec in specs.values():
+        if isinstance(spec.launch, RemoteLaunch):
+            with suppress(ValueError):
+                parts = urlsplit(spec.launch.url)
+                found.add((parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)))
+    return found
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(entry[4][0]) for entry in found]

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.machine import Machine
+from toolcrib.capabilities.approvals import Approvals, Request
+from toolcrib.capabilities.export import CapabilityFiles
+from toolcrib.capabilities.proposal import Proposal
+from toolcrib.capabilities.review import Review
+from toolcrib.config.load import load_settings
+from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
+from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
+
+NOTES = RemoteLaunch("https://notes.example.com/mcp", {"Authorization": "Bearer ${NOTES_TOKEN}"})
+TOOL = {
+    "name": "list_notes",
+    "description": "List notes \x1b[2Jand more",
+    "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+}
+
+
+class Desk:
+    """A machine on which an agent has proposed something."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._store = SqliteCapabilities(machine.paths.catalogue)
+        approvals = Approvals(self._store, now=time.time, new_id=iter(f"apr-{number}" for number in range(9)).__next__)
+        self.files = CapabilityFiles(machine.paths.capabilities_dir / "servers")
+        self._review = Review(approvals, self.files)
+
+    def propose(self, name: str = "notes", launch: Launch = NOTES, *tools: dict[str, Any]) -> Proposal:
+        request = Request(name=name, launch=launch, source="agent test", definitions=tools, goal="to read")
+        return self._review.propose(request, "agent")
+
+    def folder_of(self, server: str) -> str:
+        return next(
+            file.parent.parent.name for file in self.files.root.rglob("server.json") if file.parent.name == server
+        )
+
+    def close(self) -> None:
+        self._store.close()
+
+
+@pytest.fixture
+def desk(machine: Machine) -> Iterator[Desk]:
+    machine.configure("# mine\ndiscovery:\n  servers:\n    github: {command: never-started}\n")
+    opened = Desk(machine)
+    yield opened
+    opened.close()
+
+
+def test_nothing_proposed_is_said(desk: Desk) -> None:
+    assert desk.machine.run("approvals", "list").out == "No proposal is pending.\n"
+    assert desk.machine.run("approvals", "list", "--all").out == "Nothing was proposed.\n"
+
+
+def test_proposals_are_listed(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    desk.propose("local", StdioLaunch("npx", ("-y", "local-mcp")))
+
+    ran = desk.machine.run("approvals", "list")
+
+    assert ran.code == 0
+    assert [line.split()[:4] for line in ran.out.splitlines()[1:]] == [
+        ["apr-0", "pending", "notes", "1"],
+        ["apr-1", "pending", "local", "?"],
+    ]
+    assert desk.machine.run("approvals", "list", "--state", "rejected", "--json").json == {"approvals": []}
+    listed = desk.machine.run("approvals", "list", "--json").json["approvals"]
+    assert listed[1]["launch"] == {"command": "npx", "args": ["-y", "local-mcp"]}
+
+
+def test_a_proposal_is_shown_in_full_and_harmless(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    desk.propose("local", StdioLaunch("sh", ("-c", "rm -rf /")))
+
+    shown = desk.machine.run("approvals", "show", "apr-0").out
+    assert "Contacts: https://notes.example.com/mcp" in shown
+    assert "Sends header: Authorization: Bearer ${NOTES_TOKEN}" in shown
+    assert "list_notes(q: string)" in shown
+    assert "\x1b" not in shown
+    assert "Runs: sh -c 'rm -rf /'" in desk.machine.run("approvals", "show", "local").out
+    full = desk.machine.run("approvals", "show", "notes", "--json").json
+    assert full["tools"] == [{"id": "mcp.notes.list_notes", "definition": TOOL}]
+
+
+def test_approving_puts_the_server_behind_the_counter_and_moves_its_files(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+
+    ran = desk.machine.run("approvals", "approve", "notes", "--yes", "--reason", "we need it")
+
+    assert ran.code == 0
+    configured = {spec.name: spec.launch for spec in load_settings().servers}
+    assert configured["notes"] == NOTES
+    assert "# mine" in desk.machine.paths.config_file.read_text("utf-8")
+    assert desk.folder_of("notes") == "approved"
+    decided = desk.machine.run("approvals", "show", "notes", "--json").json
+    assert (decided["state"], decided["decision"]["reason"]) == ("approved", "we need it")
+    usable = desk.machine.run("capabilities", "list", "mcp.notes.*", "--json").json["capabilities"]
+    assert [(one["id"], one["status"]) for one in usable] == [("mcp.notes.list_notes", "approved")]
+    audit = [json.loads(line) for line in desk.machine.paths.audit_log.read_text("utf-8").splitlines()]
+    assert audit[-1]["outcome"] == "approval_approved"
+
+
+def test_a_program_is_approved_as_the_words_it_was_proposed_with(desk: Desk) -> None:
+    launch = StdioLaunch("npx", ("-y", "local mcp", "--x"))
+    desk.propose("local", launch)
+
+    assert desk.machine.run("approvals", "approve", "local", "--yes", "--json").json["success"] is True
+    assert {spec.name: spec.launch for spec in load_settings().servers}["local"] == launch
+
+
+def test_without_a_terminal_nothing_is_approved_unasked(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    before = desk.machine.paths.config_file.read_bytes()
+
+    ran = desk.machine.run("approvals", "approve", "notes")
+
+    assert ran.code == 1
+    assert "--yes" in ran.err
+    assert desk.machine.paths.config_file.read_bytes() == before
+    assert desk.folder_of("notes") == "pending"
+
+
+def test_rejecting_moves_the_files_and_takes_an_approved_server_out_again(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    desk.machine.run("approvals", "approve", "notes", "--yes")
+
+    ran = desk.machine.run("approvals", "reject", "notes", "--reason", "changed my mind")
+
+    assert ran.code == 0
+    assert [spec.name for spec in load_settings().servers] == ["github"]
+    assert desk.folder_of("notes") == "rejected"
+    assert desk.machine.run("approvals", "reject", "notes").code == 3
+
+
+def test_a_name_that_somebody_configured_meanwhile_is_not_overwritten(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    desk.machine.run("add", "notes", "https://mine.example.com/")
+
+    ran = desk.machine.run("approvals", "approve", "notes", "--yes", "--json")
+
+    assert ran.code == 1
+    assert ran.json["error"]["code"] == "VALIDATION_ERROR"
+    assert {spec.name: spec.launch for spec in load_settings().servers}["notes"] == RemoteLaunch(
+        "https://mine.example.com/"
+    )
+    assert desk.folder_of("notes") == "pending"
+
+
+def test_approving_again_repairs_a_configuration_that_lost_the_entry(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    desk.machine.run("approvals", "approve", "notes", "--yes")
+    desk.machine.run("remove", "notes")
+
+    assert desk.machine.run("approvals", "approve", "notes", "--yes").code == 0
+    assert "notes" in {spec.name for spec in load_settings().servers}
+
+
+def test_an_unknown_request_is_not_found(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    ran = desk.machine.run("approvals", "show", "notse")
+
+    assert ran.code == 2
+    assert "Did you mean: notes?" in ran.err
+
+
+# -- capabilities
+
+
+def test_capabilities_of_configured_servers_are_listed_and_filtered(seeded: Machine) -> None:
+    def listed(*options: str) -> list[str]:
+        return [one["id"] for one in seeded.run("capabilities", "list", *options, "--json").json["capabilities"]]
+
+    assert listed("mcp.github.*") == ["mcp.github.create_issue", "mcp.github.list_repos"]
+    assert listed("--domain", "github.issues") == ["mcp.github.create_issue"]
+    assert listed("--category", "crud.read", "--provider", "filesystem") == ["mcp.filesystem.read_file"]
+    assert listed("--text", "repositories list") == ["mcp.github.list_repos"]
+    assert "mcp.github.delete_repo" in listed("--all")
+    assert listed("--status", "pending") == []
+    assert seeded.run("capabilities", "list", "nothing").code == 2
+    table = seeded.run("capabilities", "list", "--all", "mcp.github.delete_repo").out.splitlines()
+    assert table[1].split()[:2] == ["mcp.github.delete_repo", "disabled"]
+
+
+def test_a_capability_is_shown_as_rtfs(seeded: Machine) -> None:
+    shown = seeded.run("capabilities", "show", "mcp.github.create_issue")
+
+    assert shown.out.startswith('(capability :mcp.github.create_issue\n  :version "1.0.0"\n')
+    assert shown.out.endswith("Status: auto_approved\n")
+    assert seeded.run("capabilities", "show", "mcp.github.create_issue", "--json").json["usable"] is True
+    missing = seeded.run("capabilities", "show", "mcp.github.create_isue")
+    assert missing.code == 2
+    assert "mcp.github.create_issue" in missing.err
+
+
+def test_capabilities_are_written_and_read_back_as_proposals(seeded: Machine, tmp_path: Path) -> None:
+    written = seeded.run("capabilities", "export", "github", "--to", str(tmp_path / "out"), "--json").json
+    assert [Path(file).name for file in written["files"]] == [
+        "create_issue.rtfs",
+        "delete_repo.rtfs",
+        "list_repos.rtfs",
+    ]
+
+    own = seeded.run("capabilities", "export")
+    assert own.code == 0
+    root = seeded.paths.capabilities_dir / "servers"
+    assert (root / "approved" / "github" / "create_issue.rtfs").is_file()
+
+    text = (tmp_path / "out" / "github" / "create_issue.rtfs").read_text("utf-8")
+    (tmp_path / "in").mkdir()
+    other = text.replace("mcp.github.", "mcp.forge.").replace("stdio:github", "https://forge.example.com/mcp")
+    (tmp_path / "in" / "create_issue.rtfs").write_text(other, "utf-8")
+    (tmp_path / "in" / "broken.rtfs").write_text("(capability", "utf-8")
+    done = seeded.run("capabilities", "import", str(tmp_path / "in"), "--json").json
+    assert [(one["server"], one["state"]) for one in done["servers"]] == [("forge", "pending")]
+    assert len(done["problems"]) == 1
+    again = seeded.run("capabilities", "import", str(tmp_path / "out"))
+    assert "github (3 capabilities): left alone: it is configured" in again.out
+    assert seeded.run("capabilities", "export", "nobody").code == 2
+
+
+def test_a_missing_capability_is_resolved_with_reasons(seeded: Machine) -> None:
+    found = seeded.run("capabilities", "resolve", "mcp.gitlab.create_issue", "--json").json
+
+    assert (found["atHand"], found["candidates"][0]["id"]) == (True, "mcp.github.create_issue")
+    assert found["candidates"][0]["reasons"]
+    words = seeded.run("capabilities", "resolve", "read", "a", "file", "from", "disk")
+    assert words.out.startswith("mcp.filesystem.read_file (local")
+    assert (
+        len(seeded.run("capabilities", "resolve", "delete a repository", "--limit", "1", "--json").json["candidates"])
+        == 1
+    )
