@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from toolcrib.app.discovering import call_limit, discovery_options, open_cache
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
 from toolcrib.calls.admit import Admit
@@ -20,20 +21,26 @@ from toolcrib.calls.built_in import BuiltIn
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.check import CheckArguments
 from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.rate import LimitRate
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
-from toolcrib.discovery import Discovery
+from toolcrib.discovery.background import Discovery
+from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.reads import ConfiguredReads, ServerReads
+from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.schema.validate import ArgumentChecker
 from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.link import Link, NotificationHandler
@@ -111,14 +118,19 @@ class Online:
             on_tools_changed=self._tools_changed,
         )
         owner = secrets.token_hex(8)
+        self._limiter = RateLimiter(MemoryBuckets(time.monotonic))
+        self._reads = ServerReads(self._pool, self._limiter)
+        self._cache = open_cache(settings, self._paths)
         self._discovery = Discovery(
             self._offline.stock,
             self._offline.store,
-            self._pool,
+            ConfiguredReads(self._reads, lambda: self._offline.stock.specs, self._options),
             owner=owner,
             max_parallel=settings.max_parallel_discoveries,
             now=time.time,
             always_reread=not settings.cache_enabled,
+            # The catalogue knows better from now on.
+            on_read=self._cache.clear_server,
         )
         self._presence = Presence(self._offline.store, owner, face, self._statuses)
         self._stopping = asyncio.Event()
@@ -188,6 +200,11 @@ class Online:
                 return fresh
             self._offline.configure(fresh)
             self.settings = fresh
+            self._discovery.configure(
+                max_parallel=fresh.max_parallel_discoveries, always_reread=not fresh.cache_enabled
+            )
+            self._cache.tool_ttl_seconds = fresh.tool_cache_ttl_seconds
+            self._cache.registry_ttl_seconds = fresh.registry_cache_ttl_seconds
             await self._pool.configure(offered(fresh), _policy(fresh))
             self._discovery.refresh_due()
         _report(fresh)
@@ -213,15 +230,30 @@ class Online:
         async def call_tool(call: ToolCall) -> ToolResult:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
 
+        chain = self._chain(offline, call_tool)
         return Gateway(
             stock=offline.stock,
-            discovery=self._discovery,
+            background=self._discovery,
+            discovery=self._service(chain),
             statuses=self._pool,
-            call_tool=self._chain(offline, call_tool),
+            call_tool=chain,
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
         )
+
+    def _service(self, call_tool: CallTool) -> MCPDiscoveryService:
+        return MCPDiscoveryService(
+            self._reads,
+            self._cache,
+            options=self._options,
+            configured=lambda: tuple(self._offline.stock.specs.values()),
+            journal=self._discovery,
+            call_tool=call_tool,
+        )
+
+    def _options(self) -> DiscoveryOptions:
+        return discovery_options(self.settings)
 
     def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:
         return build_chain(
@@ -229,8 +261,9 @@ class Online:
                 Audit(self._audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
                 Admit(offline.stock, self._discovery),
                 CheckArguments(ArgumentChecker(), self.settings.max_nesting),
-                LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
+                LimitConcurrency(lambda: self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
+                LimitRate(self._limiter, lambda: call_limit(self.settings)),  # every attempt spends the server's quota
             ],
             call_tool,
         )
@@ -255,7 +288,7 @@ def _differ(known: Identity, met: Identity) -> bool:
 
 def _policy(settings: Settings) -> ConnectionPolicy:
     return ConnectionPolicy(
-        client_info={"name": "toolcrib", "version": VERSION},
+        client_info={"name": settings.client_name, "version": VERSION},
         startup_seconds=settings.startup_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,

@@ -55,7 +55,7 @@ def _chosen(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
 
 async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Output) -> list[Checkup]:
     # What is odd about the configuration was said already.
-    said = replace(settings, problems=(), warnings=())
+    said = replace(settings, problems=(), warnings=(), max_retries=0)
     slots = asyncio.Semaphore(settings.max_parallel_discoveries)
     with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:
         async with open_gateway(settings=said, face="cli", read_due=False) as gateway:

@@ -12,6 +12,11 @@ from typing import Literal
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
 
+# Origins that say what a server may be told: one straight from a registry gets no value of this machine,
+# one whose caller brought its own credentials gets no token of the environment.
+REGISTRY = "registry"
+GIVEN_AUTH = "given-auth"
+
 Transport = Literal["stdio", "http", "sse"]
 
 
@@ -75,6 +80,8 @@ class ServerSpec:
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""
     declared_tools: tuple[DeclaredTool, ...] = ()
+    # Capability ids (globs) that the entry says this server provides.
+    capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
 
     def launch_fingerprint(self) -> str:

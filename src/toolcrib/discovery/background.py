@@ -1,4 +1,4 @@
-"""The only reader of servers: keeps the catalogue fresh in the background, a few servers at a time."""
+"""Keeps the catalogue fresh in the background, a few servers at a time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Protocol
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.errors import ToolcribError
 from toolcrib.model.reading import ServerReading
+from toolcrib.model.server import ServerSpec
 from toolcrib.stock import Stock
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ class Turns:
     """So many at a time, first come first served; one that somebody waits for goes at once."""
 
     def __init__(self, most: int) -> None:
+        self._most = most
         self._free = most
         self._queue: dict[str, asyncio.Future[None]] = {}
         self._hurried: set[str] = set()
@@ -52,9 +54,18 @@ class Turns:
         self._hurried.add(name)
         self._call(name)
 
+    def resize(self, most: int) -> None:
+        """Let so many at a time from now on; those that have their turn keep it."""
+        self._free += most - self._most
+        self._most = most
+        self._call_waiting()
+
     def give_back(self, name: str) -> None:
         self._hurried.discard(name)
         self._free += 1
+        self._call_waiting()
+
+    def _call_waiting(self) -> None:
         while self._free > 0 and self._queue:
             self._call(next(iter(self._queue)))
 
@@ -78,6 +89,7 @@ class Discovery:
         max_parallel: int,
         now: Callable[[], float],
         always_reread: bool = False,
+        on_read: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._stock = stock
         self._store = store
@@ -85,6 +97,7 @@ class Discovery:
         self._owner = owner
         self._now = now
         self._always_reread = always_reread
+        self._on_read = on_read
         self._turns = Turns(max_parallel)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
@@ -164,6 +177,33 @@ class Discovery:
                 while self._tasks and not self._stock.tool_count():
                     await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
 
+    def is_wanted(self, spec: ServerSpec) -> bool:
+        """Whether the catalogue lacks a fresh reading of a configured server."""
+        return self._stock.specs.get(spec.name) == spec and spec.name in self._stock.due()
+
+    async def keep(self, spec: ServerSpec, reading: ServerReading) -> None:
+        """Write down a reading that somebody else made of a configured server; any other server is none of our business."""
+        if self._stock.specs.get(spec.name) == spec:
+            try:
+                await self._save(spec, reading)
+            except StoreUnavailable as trouble:
+                log.warning("%s: the catalogue could not be used: %s", spec.name, trouble.message)
+            self._stock.follow_others()
+
+    async def keep_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
+        """Write down why somebody else could not read a configured server."""
+        if self._stock.specs.get(spec.name) == spec:
+            try:
+                await self._save_failure(spec, error)
+            except StoreUnavailable as trouble:
+                log.warning("%s: the catalogue could not be used: %s", spec.name, trouble.message)
+            self._stock.follow_others()
+
+    def configure(self, *, max_parallel: int, always_reread: bool) -> None:
+        """Take over other limits; what runs goes on."""
+        self._turns.resize(max_parallel)
+        self._always_reread = always_reread
+
     async def close(self) -> None:
         self._closed = True
         for timer in self._soon.values():
@@ -220,10 +260,17 @@ class Discovery:
         try:
             reading = await self._reader.read(server)
         except ToolcribError as error:
-            self._failures[server] = error
-            await asyncio.to_thread(self._stock.save_failure, spec, error.message)
+            await self._save_failure(spec, error)
             return
-        self._failures.pop(server, None)
+        await self._save(spec, reading)
+        self._on_read(server)
+
+    async def _save(self, spec: ServerSpec, reading: ServerReading) -> None:
+        self._failures.pop(spec.name, None)
         for warning in reading.warnings:
-            log.warning("%s: %s", server, warning)
+            log.warning("%s: %s", spec.name, warning)
         await asyncio.to_thread(self._stock.save, spec, reading)
+
+    async def _save_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
+        self._failures[spec.name] = error
+        await asyncio.to_thread(self._stock.save_failure, spec, error.message)
