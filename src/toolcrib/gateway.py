@@ -51,8 +51,8 @@ class Gateway:
         self,
         *,
         stock: Stock,
-        background: Discovery,
-        discovery: MCPDiscoveryService,
+        discovery: Discovery,
+        discovery_service: MCPDiscoveryService,
         statuses: Statuses,
         call_tool: CallTool,
         shelf: ResultShelf,
@@ -60,8 +60,8 @@ class Gateway:
         reload: Callable[[], Awaitable[Settings]],
     ) -> None:
         self._stock = stock
-        self._background = background
-        self.discovery = discovery
+        self._discovery = discovery
+        self.discovery_service = discovery_service
         self._statuses = statuses
         self._call_tool = call_tool
         self._shelf = shelf
@@ -89,9 +89,9 @@ class Gateway:
         check_query(query, limit, longest=self.settings.max_query_characters)
         self._stock.follow_others()
         if server is not None:
-            await self._background.need(server)
-        elif self._background.pending and not self._stock.tool_count():
-            await self._background.settle(FIRST_READING_SECONDS)
+            await self._discovery.need(server)
+        elif self._discovery.pending and not self._stock.tool_count():
+            await self._discovery.settle(FIRST_READING_SECONDS)
         found = self._stock.search(
             query, server=server, limit=min(limit or DEFAULT_HITS, MOST_HITS), include_disabled=include_disabled
         )
@@ -101,7 +101,7 @@ class Gateway:
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
-        await self._background.need(server)
+        await self._discovery.need(server)
         self._stock.follow_others()
         if not self._stock.knows(server):
             return []
@@ -165,11 +165,11 @@ class Gateway:
 
     async def read_server(self, server: str) -> None:
         """Read a server's tools now, whatever is known of it; raises what kept us from it."""
-        await self._background.read_now(server)
+        await self._discovery.read_now(server)
 
     def failure(self, server: str) -> ToolcribError | None:
         """What kept this gateway from reading a server, the last time it tried."""
-        return self._background.failure(server)
+        return self._discovery.failure(server)
 
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
@@ -178,11 +178,11 @@ class Gateway:
     def missing(self, server: str, tool: str) -> ToolcribError:
         """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
         server, tool = split_id(server, tool)
-        return self._background.unread_failure(server) or missing(self._stock, server, tool)
+        return self._discovery.unread_failure(server) or missing(self._stock, server, tool)
 
     def trouble(self, server: str) -> str:
         """Why the tools of a server are not known, or nothing."""
-        failure = self._background.unread_failure(server)
+        failure = self._discovery.unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
@@ -190,10 +190,10 @@ class Gateway:
         return self._shelf.put(caller.key, data)
 
     def _search_note(self, found: bool, server: str | None) -> str:
-        return search_note(found=found, pending=self._background.pending, server=server, enabled=self.settings.enabled)
+        return search_note(found=found, pending=self._discovery.pending, server=server, enabled=self.settings.enabled)
 
     async def _find(self, server: str, tool: str) -> StockedTool | None:
-        await self._background.need(server)
+        await self._discovery.need(server)
         self._stock.follow_others()
         return self._stock.find(server, tool)
 

@@ -84,6 +84,19 @@ async def open_gateway(
         await online.close()
 
 
+@asynccontextmanager
+async def open_discovery(
+    config: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    env: Mapping[str, str] = os.environ,
+    opener: Opener | None = None,
+) -> AsyncIterator[MCPDiscoveryService]:
+    """The discovery service on its own: nothing is read before it is asked for, and all it started ends with the block."""
+    async with open_gateway(config, settings=settings, env=env, opener=opener, read_due=False) as gateway:
+        yield gateway.discovery_service
+
+
 class Online:
     """Holds the parts while the gateway is open, and exchanges them on reload."""
 
@@ -233,8 +246,8 @@ class Online:
         chain = self._chain(offline, call_tool)
         return Gateway(
             stock=offline.stock,
-            background=self._discovery,
-            discovery=self._service(chain),
+            discovery=self._discovery,
+            discovery_service=self._service(chain),
             statuses=self._pool,
             call_tool=chain,
             shelf=shelf,
