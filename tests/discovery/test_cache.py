@@ -195,7 +195,12 @@ def test_one_server_can_be_cleared_and_everything_can(kept: Kept) -> None:
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [("github", "tools_github"), ("a/b", "tools_a_b"), ("../../etc/passwd", "tools_______etc_passwd"), ("ä b", "tools___b")],
+    [
+        ("github", "tools_github"),
+        ("a/b", "tools_a_b"),
+        ("../../etc/passwd", "tools_______etc_passwd"),
+        ("ä b", "tools___b"),
+    ],
 )
 def test_a_key_holds_letters_digits_and_dashes_only(name: str, key: str) -> None:
     assert tools_key(name) == key
