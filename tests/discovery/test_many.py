@@ -89,11 +89,14 @@ async def test_a_server_that_fails_fails_alone() -> None:
 
 
 async def test_at_the_deadline_there_is_what_there_is() -> None:
-    servers = Servers(quick=1, hung=10_000, waiting=1)
-    outcomes = await discover_each(servers.specs, servers.discover, most_at_once=1, deadline_seconds=5)
+    servers, heard = Servers(quick=1, hung=10_000, waiting=1), []
+    outcomes = await discover_each(
+        servers.specs, servers.discover, most_at_once=1, deadline_seconds=5, finished=heard.append
+    )
 
     assert names(outcomes) == ["quick"]
     assert [type(outcome.error) for outcome in outcomes] == [type(None), CallTimeout, CallTimeout]
+    assert heard == outcomes
     assert servers.stopped == ["hung"]
     assert servers.running == 0
 

@@ -20,11 +20,11 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_of(options, output)
     specs = chosen_servers(settings, options.servers)
     asked = replace(options_of(options, settings), force_refresh=options.force)
-    outcomes: list[ServerOutcome] = []
+    ended: dict[str, ServerOutcome] = {}
 
     async def work(service: MCPDiscoveryService, progress: Progress) -> WarmStats:
         def finished(outcome: ServerOutcome) -> None:
-            outcomes.append(outcome)
+            ended[outcome.config.name] = outcome
             show(progress, outcome)
 
         return await service.warm_cache_for_servers(
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
         )
 
     stats: WarmStats = with_service(settings, specs, output, work)
+    outcomes = [ended[spec.name] for spec in specs]
     if output.as_json:
         output.json({**_stats_json(stats), "servers": [outcome_json(outcome) for outcome in outcomes]})
     else:

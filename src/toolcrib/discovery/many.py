@@ -58,7 +58,11 @@ async def discover_each(
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-    return [_told(spec, task, deadline_seconds or 0) for spec, task in zip(specs, tasks, strict=True)]
+    outcomes = [_told(spec, task, deadline_seconds or 0) for spec, task in zip(specs, tasks, strict=True)]
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        if task in late:
+            finished(outcome)
+    return outcomes
 
 
 async def _outcome(spec: ServerSpec, discover: DiscoverOne, slot: Slot) -> ServerOutcome:
