@@ -29,12 +29,23 @@ class FakeReader:
     def __init__(self) -> None:
         self.tools: dict[str, list[dict[str, Any]]] = {}
         self.gates: dict[str, asyncio.Event] = {}
+        self.again: dict[str, asyncio.Event] = {}
         self.reads: list[str] = []
         self.running: set[str] = set()
         self.most_running = 0
         self.during: Callable[[str], Awaitable[None]] | None = None
 
-    async def read(self, server: str) -> ServerReading:
+    async def read(self, server: str, slot: Any) -> ServerReading:
+        async with slot:
+            reading = await self._attempt(server)
+        while (again := self.again.get(server)) is not None:
+            await again.wait()
+            del self.again[server]
+            async with slot:
+                reading = await self._attempt(server)
+        return reading
+
+    async def _attempt(self, server: str) -> ServerReading:
         self.reads.append(server)
         self.running.add(server)
         self.most_running = max(self.most_running, len(self.running))
@@ -148,6 +159,20 @@ async def test_after_hurrying_the_limit_holds_again() -> None:
         us.discovery.refresh_due()
         await eventually(lambda: us.is_idle)
 
+        assert us.reader.most_running == 1
+
+
+async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> None:
+    async with crew("moody", "a", "b", max_parallel=1) as us:
+        us.reader.again = {"moody": asyncio.Event()}
+        us.discovery.refresh_due()
+        await eventually(lambda: us.stock.was_read("a") and us.stock.was_read("b"))
+        assert not us.stock.was_read("moody")
+
+        us.reader.again["moody"].set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.reader.reads == ["moody", "a", "b", "moody"]
         assert us.reader.most_running == 1
 
 

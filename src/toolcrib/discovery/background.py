@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
+from types import TracebackType
 from typing import Protocol
 
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
@@ -22,9 +23,9 @@ COALESCE_SECONDS = 1.0
 
 
 class Reader(Protocol):
-    """Whoever can read a server's tools now."""
+    """Whoever can read a server's tools now; each attempt runs within `slot`, waiting for another one does not."""
 
-    async def read(self, server: str) -> ServerReading: ...
+    async def read(self, server: str, slot: AbstractAsyncContextManager[object]) -> ServerReading: ...
 
 
 class Turns:
@@ -74,6 +75,36 @@ class Turns:
         if turn is not None and not turn.cancelled():
             self._free -= 1
             turn.set_result(None)
+
+
+class HeldTurn(AbstractAsyncContextManager[None]):
+    """A server's turn, held from the first `take` to the end of an attempt, and taken again for the next attempt.
+
+    A server that is to be tried again in half a minute must not keep others waiting meanwhile.
+    """
+
+    def __init__(self, turns: Turns, name: str) -> None:
+        self._turns = turns
+        self._name = name
+        self._is_held = False
+
+    async def take(self) -> None:
+        if not self._is_held:
+            await self._turns.take(self._name)
+            self._is_held = True
+
+    def give_back(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._turns.give_back(self._name)
+
+    async def __aenter__(self) -> None:
+        await self.take()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.give_back()
 
 
 class Discovery:
@@ -224,14 +255,15 @@ class Discovery:
         self.refresh(server)
 
     async def _refresh(self, server: str, mark: float | None) -> None:
-        await self._turns.take(server)
+        turn = HeldTurn(self._turns, server)
+        await turn.take()
         try:
             if await self._lease(server, mark):
-                await self._read(server)
+                await self._read(server, turn)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
         finally:
-            self._turns.give_back(server)
+            turn.give_back()
             self._release(server)
         self._read_here.add(server)
         self._stock.follow_others()
@@ -253,12 +285,12 @@ class Discovery:
         except StoreUnavailable:
             log.debug("the lease on %s could not be given back; it runs out by itself", server)
 
-    async def _read(self, server: str) -> None:
+    async def _read(self, server: str, turn: HeldTurn) -> None:
         spec = self._stock.specs.get(server)
         if spec is None:
             return
         try:
-            reading = await self._reader.read(server)
+            reading = await self._reader.read(server, turn)
         except ToolcribError as error:
             await self._save_failure(spec, error)
             return

@@ -65,11 +65,11 @@ class ConfiguredReads:
         self._specs = specs
         self._options = options
 
-    async def read(self, server: str) -> ServerReading:
+    async def read(self, server: str, slot: AbstractAsyncContextManager[object] | None = None) -> ServerReading:
         spec = self._specs().get(server)
         if spec is None:
             raise ServerConnectionError("the server is not configured any more", server=server)
-        return await self._reads.visiting(spec, _whole, self._options())
+        return await self._reads.visiting(spec, _whole, self._options(), slot)
 
 
 def endpoint_of(spec: ServerSpec) -> str:

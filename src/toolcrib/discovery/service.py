@@ -27,7 +27,7 @@ from toolcrib.discovery.parts import (
     SchemaTypes,
     Visit,
 )
-from toolcrib.discovery.reads import ServerReads
+from toolcrib.discovery.reads import ServerReads, endpoint_of
 from toolcrib.discovery.strangers import with_auth
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.model.reading import Identity, ListKind
@@ -116,7 +116,7 @@ class MCPDiscoveryService:
 
     def identity(self, config: ServerSpec) -> Identity | None:
         """How a server introduced itself when this service last read it: its info, capabilities and instructions."""
-        return self._identities.get(config.launch_fingerprint())
+        return self._identities.get(endpoint_of(config))
 
     # -- several servers
 
@@ -264,6 +264,6 @@ class MCPDiscoveryService:
         return with_auth(config, self._auth_headers if options.auth_headers is None else options.auth_headers)
 
     def _met(self, spec: ServerSpec, identity: Identity) -> None:
-        self._identities[spec.launch_fingerprint()] = identity
+        self._identities[endpoint_of(spec)] = identity
         if len(self._identities) > _MOST_IDENTITIES:
             del self._identities[next(iter(self._identities))]
