@@ -19,19 +19,26 @@ from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.pool import Pool
 
-POLICY = ConnectionPolicy(client_info={"name": "toolcrib", "version": "0"}, probe_seconds=1.0)
+POLICY = ConnectionPolicy(client_info={"name": "toolcrib", "version": "0"}, probe_seconds=1.0, call_seconds=5.0)
 
 
 class Desk:
     """The service, and what can be seen of its insides."""
 
-    def __init__(self, opener: Opener, folder: Path | None, configured: Sequence[ServerSpec], **parts: Any) -> None:
+    def __init__(
+        self,
+        opener: Opener,
+        folder: Path | None = None,
+        configured: Sequence[ServerSpec] = (),
+        policy: ConnectionPolicy = POLICY,
+        **parts: Any,
+    ) -> None:
         self.clock = Clock()
         self.waits: list[float] = []
         self.configured = configured
         self.pool = Pool(
             opener,
-            POLICY,
+            policy,
             known_identity=lambda _: None,
             on_connected=lambda *_: None,
             on_tools_changed=lambda _: None,
@@ -51,7 +58,7 @@ async def desk(
     opener: Opener, *configured: ServerSpec, folder: Path | None = None, **parts: Any
 ) -> AsyncIterator[Desk]:
     made = Desk(opener, folder, configured, **parts)
-    await made.pool.configure(configured, POLICY)
+    await made.pool.configure(configured, parts.get("policy", POLICY))
     try:
         yield made
     finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.discovery.desk import Desk, FakeRegistry, desk
+from tests.discovery.desk import POLICY, Desk, FakeRegistry, desk
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy
 from toolcrib.calls.chain import CallTool
@@ -303,6 +303,28 @@ async def test_an_answer_of_the_cache_takes_no_token() -> None:
         assert us.waits == []
 
 
+async def test_a_server_that_does_not_answer_in_time_is_asked_again() -> None:
+    async def hang(_: dict[str, Any]) -> Mapping[str, Any]:
+        await asyncio.get_running_loop().create_future()
+        return {}
+
+    server = FakeServer("files", [tool("read")])
+    server.answer_once("tools/list", hang)
+    async with desk(FakeServers(server), policy=replace(POLICY, call_seconds=0.05)) as us:
+        assert names(await us.service.discover_tools(spec("files"))) == ["read"]
+
+        assert us.waits == [1.0]
+
+
+async def test_what_is_left_out_of_a_list_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    server = FakeServer("files", [{"description": "no name"}], methods={"prompts/list": lambda _: {"prompts": [7]}})
+    async with desk(FakeServers(server)) as us:
+        await us.service.discover_tools(spec("files"))
+        await us.service.discover_prompts(spec("files"))
+
+    assert caplog.text.count("files: an entry without a name was skipped") == 2
+
+
 async def test_a_server_that_answers_an_error_is_not_asked_again() -> None:
     server = FakeServer("files", methods={"tools/list": refuse(INTERNAL_ERROR)})
     async with desk(FakeServers(server)) as us:
@@ -337,7 +359,7 @@ async def test_waiting_to_try_again_holds_no_place() -> None:
             await gate.wait()
 
     servers = Moody(1, FakeServer("a", [tool("x")]), FakeServer("b", [tool("y")]))
-    us = Patient(servers, None, ())
+    us = Patient(servers)
     one_at_a_time = DiscoveryOptions(max_parallel_discoveries=1)
     finished: list[str] = []
     asking = asyncio.create_task(

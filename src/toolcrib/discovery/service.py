@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import replace
@@ -32,6 +33,8 @@ from toolcrib.discovery.strangers import with_auth
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.model.reading import Identity, ListKind
 from toolcrib.model.server import REGISTRY, ServerSpec
+
+log = logging.getLogger(__name__)
 
 _MOST_IDENTITIES = 1_000
 
@@ -231,8 +234,10 @@ class MCPDiscoveryService:
         async def work(visit: Visit) -> list[Record]:
             reading = await visit.read()
             self._met(spec, reading.identity)
-            if self._journal is not None:
+            if self._journal is not None and self._known.has(spec):
                 await self._journal.keep(spec, reading)
+            else:
+                _report(spec, reading.warnings)
             records = self._conversion.records(reading.tools)
             if options.calls_tools and spec.origin.source != REGISTRY:
                 return await self._conversion.learn(records, spec, self._calls_to(spec, visit))
@@ -258,6 +263,7 @@ class MCPDiscoveryService:
         spec = self._signed_in(config, options)
         listing = await self._reads.visiting(spec, lambda visit: visit.list_items(kind), options)
         self._met(spec, listing.identity)
+        _report(spec, listing.warnings)
         return list(listing.items)
 
     def _signed_in(self, config: ServerSpec, options: DiscoveryOptions) -> ServerSpec:
@@ -267,3 +273,8 @@ class MCPDiscoveryService:
         self._identities[endpoint_of(spec)] = identity
         if len(self._identities) > _MOST_IDENTITIES:
             del self._identities[next(iter(self._identities))]
+
+
+def _report(spec: ServerSpec, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        log.warning("%s: %s", spec.name, warning)
