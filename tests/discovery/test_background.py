@@ -12,7 +12,8 @@ import pytest
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.discovery.background import COALESCE_SECONDS, LEASE_SECONDS, Discovery, Turns
+from toolcrib.discovery.background import COALESCE_SECONDS, LEASE_SECONDS, Discovery
+from toolcrib.discovery.turns import Turns
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
