@@ -464,6 +464,39 @@ async def test_nothing_from_the_registry_is_started_and_our_own_network_is_not_v
     assert all(servers[name].starts == 0 for name in registry.specs)
 
 
+async def test_a_stranger_can_be_read_without_leaving_a_trace() -> None:
+    servers = FakeServers(FakeServer("maps", [tool("find")]))
+    async with desk(servers) as us:
+        reading = await us.service.read_stranger(remote("maps"))
+
+        assert [definition["name"] for definition in reading.tools] == ["find"]
+        assert servers["maps"].open_links == []
+        assert us.cache.get_tools("maps") is None
+        for refused in (spec("maps"), remote("maps", "http://127.0.0.1/")):
+            with pytest.raises(ValidationError, match="not visited"):
+                await us.service.read_stranger(refused)
+    assert servers["maps"].starts == 1
+
+
+async def test_a_last_look_can_keep_us_from_a_stranger_and_from_nobody_else() -> None:
+    looked: list[str] = []
+
+    async def look(config: ServerSpec) -> None:
+        looked.append(config.name)
+        raise ValidationError("its name leads inside")
+
+    registry = FakeRegistry()
+    registry.offer(remote("maps"))
+    servers = FakeServers(FakeServer("maps", [tool("find")]), FakeServer("files", [tool("read")]))
+    async with desk(servers, registry=registry, check_stranger=look) as us:
+        assert await us.service.discover_from_registry("maps") == []
+        with pytest.raises(ValidationError, match="leads inside"):
+            await us.service.read_stranger(remote("maps"))
+        assert len(await us.service.discover_tools(spec("files"))) == 1
+    assert looked == ["maps", "maps"]
+    assert servers["maps"].starts == 0
+
+
 async def test_a_capability_is_looked_for_here_first_and_only_then_in_the_registry() -> None:
     registry = FakeRegistry()
     registry.offer(remote("elsewhere"))

@@ -31,12 +31,16 @@ class KnownServers:
         wanted = capability.strip().lower()
         return [spec for spec in self.servers() if wanted and _provides(spec, wanted)]
 
+    def may_visit(self, spec: ServerSpec) -> bool:
+        """Whether a server that nobody has approved may be contacted."""
+        return is_reachable(spec, private=self._allow_private)
+
     def for_visit(self, found: Iterable[ServerSpec]) -> list[ServerSpec]:
         """Servers of a registry as they may be reached: as configured where they are, else as strangers, else not."""
         chosen: dict[str, ServerSpec] = {}
         for spec in found:
             twin = self._twin(spec)
-            if twin is None and not is_reachable(spec, private=self._allow_private):
+            if twin is None and not self.may_visit(spec):
                 log.info("%s is not visited: it is a program, or inside our own network", spec.name)
                 continue
             visited = twin or as_stranger(spec)

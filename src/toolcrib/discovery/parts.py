@@ -36,6 +36,13 @@ class ServerAccess(Protocol):
     def visit(self, spec: ServerSpec) -> AbstractAsyncContextManager[Visit]: ...
 
 
+class StrangerCheck(Protocol):
+    """A last look at a server that nobody has approved, before it is contacted: where its name leads, for one."""
+
+    async def __call__(self, spec: ServerSpec) -> None:
+        """Raise a ToolcribError where it must not be contacted."""
+
+
 class ReadingJournal(Protocol):
     """Where readings of configured servers are written down; it takes no notice of any other server."""
 

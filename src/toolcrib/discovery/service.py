@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -13,9 +11,10 @@ from typing import Any, Self
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.capability_desk import CapabilityDesk
-from toolcrib.discovery.conversion import Record, ToolConversion
+from toolcrib.discovery.conversion import ToolConversion
 from toolcrib.discovery.found import DiscoveredMCPTool, ServerOutcome, WarmStats
 from toolcrib.discovery.known import KnownServers
+from toolcrib.discovery.lookups import Lookups, Slot
 from toolcrib.discovery.many import Told, discover_each
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.parts import (
@@ -26,19 +25,13 @@ from toolcrib.discovery.parts import (
     ReadingJournal,
     RegistrySearch,
     SchemaTypes,
-    Visit,
+    StrangerCheck,
 )
-from toolcrib.discovery.reads import ServerReads, endpoint_of
-from toolcrib.discovery.strangers import with_auth
-from toolcrib.errors import ToolcribError, ValidationError
-from toolcrib.model.reading import Identity, ListKind
-from toolcrib.model.server import REGISTRY, ServerSpec
-
-log = logging.getLogger(__name__)
-
-_MOST_IDENTITIES = 1_000
-
-Slot = AbstractAsyncContextManager[object]
+from toolcrib.discovery.reads import ServerReads
+from toolcrib.discovery.strangers import as_stranger, with_auth
+from toolcrib.errors import ValidationError
+from toolcrib.model.reading import Identity, ListKind, ServerReading
+from toolcrib.model.server import ServerSpec
 
 
 class MCPDiscoveryService:
@@ -62,18 +55,24 @@ class MCPDiscoveryService:
         introspector: OutputIntrospector | None = None,
         call_tool: CallTool | None = None,
         allow_private_addresses: bool = False,
+        check_stranger: StrangerCheck | None = None,
     ) -> None:
         self.cache = cache
-        self._reads = reads
         self._options = options
-        self._journal = journal
         self._registry = registry
         self._capabilities = capabilities or CapabilityDesk()
         self._conversion = ToolConversion(types, introspector)
-        self._call_tool = call_tool
         self._known = KnownServers(configured, allow_private=allow_private_addresses)
+        self._lookups = Lookups(
+            reads,
+            cache,
+            self._conversion,
+            self._known,
+            journal=journal,
+            call_tool=call_tool,
+            check_stranger=check_stranger,
+        )
         self._auth_headers: Mapping[str, str] | None = None
-        self._identities: dict[str, Identity] = {}
 
     # -- the same service with another part
 
@@ -117,9 +116,21 @@ class MCPDiscoveryService:
         """The prompts of a server as it describes them; none where it has no notion of them."""
         return await self._list(config, "prompts", options or self.options)
 
+    async def read_stranger(self, config: ServerSpec, options: DiscoveryOptions | None = None) -> ServerReading:
+        """What a server that nobody has approved says of itself and its tools; nothing is cached or written down.
+
+        It is reached as one of a registry would be: by its address only, and told nothing.
+        """
+        if not self._known.may_visit(config):
+            raise ValidationError(
+                f"{config.name} is not visited: it is a program, or inside our own network",
+                hint="Only a person can add such a server: `toolcrib add`.",
+            )
+        return await self._lookups.reading(as_stranger(config), options or self.options)
+
     def identity(self, config: ServerSpec) -> Identity | None:
         """How a server introduced itself when this service last read it: its info, capabilities and instructions."""
-        return self._identities.get(endpoint_of(config))
+        return self._lookups.identity(config)
 
     # -- several servers
 
@@ -215,66 +226,13 @@ class MCPDiscoveryService:
         self, config: ServerSpec, options: DiscoveryOptions, slot: Slot | None
     ) -> list[DiscoveredMCPTool]:
         self._capabilities.check(options)
-        spec = self._signed_in(config, options)
-        records = await self._cached(spec, options)
-        if records is None:
-            records = await self._read(spec, options, slot)
+        records = await self._lookups.tools(self._signed_in(config, options), options, slot)
         tools = self._conversion.tools(records)
         await self._capabilities.take_in(tools, config, options)
         return tools
 
-    async def _cached(self, spec: ServerSpec, options: DiscoveryOptions) -> list[Record] | None:
-        if not options.use_cache or options.force_refresh:
-            return None
-        if self._journal is not None and self._journal.is_wanted(spec):
-            return None
-        return await asyncio.to_thread(self.cache.get_tools, spec.name, spec.launch_fingerprint())
-
-    async def _read(self, spec: ServerSpec, options: DiscoveryOptions, slot: Slot | None) -> list[Record]:
-        async def work(visit: Visit) -> list[Record]:
-            reading = await visit.read()
-            self._met(spec, reading.identity)
-            if self._journal is not None and self._known.has(spec):
-                await self._journal.keep(spec, reading)
-            else:
-                _report(spec, reading.warnings)
-            records = self._conversion.records(reading.tools)
-            if options.calls_tools and spec.origin.source != REGISTRY:
-                return await self._conversion.learn(records, spec, self._calls_to(spec, visit))
-            return records
-
-        try:
-            records = await self._reads.visiting(spec, work, options, slot)
-        except ToolcribError as error:
-            if self._journal is not None:
-                await self._journal.keep_failure(spec, error)
-            raise
-        await asyncio.to_thread(self.cache.store_tools, spec.name, records, spec.launch_fingerprint())
-        return records
-
-    def _calls_to(self, spec: ServerSpec, visit: Visit) -> CallTool:
-        """A configured server's tools are called as agents call them: under the rules, with a line in the audit log."""
-        through_gateway = self._call_tool
-        if through_gateway is None or not self._known.has(spec):
-            return visit.call
-        return lambda call: through_gateway(replace(call, tool=spec.prefix + call.tool))
-
     async def _list(self, config: ServerSpec, kind: ListKind, options: DiscoveryOptions) -> list[Mapping[str, Any]]:
-        spec = self._signed_in(config, options)
-        listing = await self._reads.visiting(spec, lambda visit: visit.list_items(kind), options)
-        self._met(spec, listing.identity)
-        _report(spec, listing.warnings)
-        return list(listing.items)
+        return list((await self._lookups.items(self._signed_in(config, options), kind, options)).items)
 
     def _signed_in(self, config: ServerSpec, options: DiscoveryOptions) -> ServerSpec:
         return with_auth(config, self._auth_headers if options.auth_headers is None else options.auth_headers)
-
-    def _met(self, spec: ServerSpec, identity: Identity) -> None:
-        self._identities[endpoint_of(spec)] = identity
-        if len(self._identities) > _MOST_IDENTITIES:
-            del self._identities[next(iter(self._identities))]
-
-
-def _report(spec: ServerSpec, warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        log.warning("%s: %s", spec.name, warning)
