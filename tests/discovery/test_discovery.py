@@ -37,14 +37,14 @@ class FakeReader:
         self.during: Callable[[str], Awaitable[None]] | None = None
 
     async def read(self, server: str, slot: Any) -> ServerReading:
-        async with slot:
-            reading = await self._attempt(server)
-        while (again := self.again.get(server)) is not None:
-            await again.wait()
-            del self.again[server]
+        try:
             async with slot:
-                reading = await self._attempt(server)
-        return reading
+                return await self._attempt(server)
+        except ServerConnectionError:
+            if (again := self.again.pop(server, None)) is None:
+                raise
+        await again.wait()
+        return await self.read(server, slot)
 
     async def _attempt(self, server: str) -> ServerReading:
         self.reads.append(server)
@@ -59,7 +59,8 @@ class FakeReader:
         finally:
             self.running.discard(server)
         if server not in self.tools:
-            raise ServerConnectionError(f"{server} did not start", server=server)
+            may_pass = server in self.again
+            raise ServerConnectionError(f"{server} did not start", server=server, retryable=may_pass)
         return ServerReading(IDENTITY, tuple(self.tools[server]), warnings=("an entry without a name was skipped",))
 
 
@@ -165,12 +166,14 @@ async def test_after_hurrying_the_limit_holds_again() -> None:
 
 async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> None:
     async with crew("moody", "a", "b", max_parallel=1) as us:
-        us.reader.again = {"moody": asyncio.Event()}
+        again = us.reader.again["moody"] = asyncio.Event()
+        tools = us.reader.tools.pop("moody")
         us.discovery.refresh_due()
         await eventually(lambda: us.stock.was_read("a") and us.stock.was_read("b"))
         assert not us.stock.was_read("moody")
 
-        us.reader.again["moody"].set()
+        us.reader.tools["moody"] = tools
+        again.set()
         await eventually(lambda: us.is_idle)
 
         assert us.reader.reads == ["moody", "a", "b", "moody"]
@@ -324,6 +327,23 @@ async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
         await need(us, "a")
         assert us.discovery.failure("a") is None
         assert us.reader.reads == ["a", "a"]
+
+
+async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are_made_behind_the_answer() -> None:
+    async with crew("moody") as us:
+        again = us.reader.again["moody"] = asyncio.Event()
+        tools = us.reader.tools.pop("moody")
+
+        await need(us, "moody")
+        assert us.discovery.unread_failure("moody").message == "moody did not start"
+        await need(us, "moody")
+        assert us.reader.reads == ["moody"]
+        us.reader.tools["moody"] = tools
+        again.set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.discovery.failure("moody") is None
+        assert list(us.stock.shelf("moody")) == ["read"]
 
 
 async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -52,6 +52,7 @@ class Discovery:
         self._on_read = on_read
         self._turns = Turns(max_parallel)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._attempted: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, ToolcribError] = {}
@@ -82,6 +83,7 @@ class Discovery:
         mark = record.read_at if record is not None else None
         task = asyncio.create_task(self._refresh(server, mark), name=f"read {server}")
         self._tasks[server] = task
+        self._attempted[server] = asyncio.get_running_loop().create_future()
         task.add_done_callback(lambda _: self._finished(server))
         return task
 
@@ -103,7 +105,8 @@ class Discovery:
         task = self._tasks.get(server) or self.refresh(server)
         if task is not None:
             self._turns.hurry(server)  # a few hung servers must not delay one that somebody asks for
-            await asyncio.wait({task})
+            # Whoever waits hears of the first failure; further attempts are made behind the answer.
+            await asyncio.wait({task, self._attempted[server]}, return_when=asyncio.FIRST_COMPLETED)
 
     async def read_now(self, server: str) -> None:
         """Read a server whatever is known of it; raises what kept us from it."""
@@ -165,8 +168,15 @@ class Discovery:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _attempt_failed(self, server: str, error: ToolcribError) -> None:
+        self._failures[server] = error
+        # After any other failure the reading is over in a moment.
+        if error.retryable and not self._attempted[server].done():
+            self._attempted[server].set_result(None)
+
     def _finished(self, server: str) -> None:
         self._tasks.pop(server, None)
+        self._attempted.pop(server).cancel()
         if server in self._again:
             self._again.discard(server)
             self.changed(server)
@@ -176,7 +186,7 @@ class Discovery:
         self.refresh(server)
 
     async def _refresh(self, server: str, mark: float | None) -> None:
-        turn = HeldTurn(self._turns, server)
+        turn = HeldTurn(self._turns, server, lambda error: self._attempt_failed(server, error))
         await turn.take()
         try:
             if await self._lease(server, mark):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
+
+from toolcrib.errors import ToolcribError
 
 
 class Turns:
@@ -59,12 +62,14 @@ class Turns:
 class HeldTurn(AbstractAsyncContextManager[None]):
     """A server's turn, held from the first `take` to the end of an attempt, and taken again for the next attempt.
 
-    A server that is to be tried again in half a minute must not keep others waiting meanwhile.
+    A server that is to be tried again in half a minute must not keep others waiting meanwhile. `failed` hears of each
+    attempt that failed, also where another one follows.
     """
 
-    def __init__(self, turns: Turns, name: str) -> None:
+    def __init__(self, turns: Turns, name: str, failed: Callable[[ToolcribError], None]) -> None:
         self._turns = turns
         self._name = name
+        self._failed = failed
         self._is_held = False
 
     async def take(self) -> None:
@@ -84,3 +89,5 @@ class HeldTurn(AbstractAsyncContextManager[None]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.give_back()
+        if isinstance(error, ToolcribError):
+            self._failed(error)
