@@ -1,6 +1,6 @@
 """Every error Toolcrib raises, named by what the reader can do next.
 
-ToolcribError                     .code (stable), .hint (what to do next), .details
+ToolcribError                     .code (stable), .hint (what to do next), .details, .retryable, .retry_after_seconds
 ├── ConfigurationError            edit a file: .problems, each with file, path, found, expected
 ├── ValidationError               a request that does not fit its contract
 │   └── RtfsError                 edit an RTFS text: .line, .column
@@ -17,12 +17,18 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ApprovalRefused               a proposal that can't be made, or can't be decided so
 ├── CapabilityNotFound            .nearest
 ├── CapabilityRefused             a capability that can't take the place of the one registered: .reasons
+├── SchemaConversionFailed        a schema has no type: it is taken as "anything"
 └── UpstreamError                 .server
     ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
     ├── NeedsConfiguration        a variable or file the entry names is missing
     ├── AuthenticationFailed      401 or 403
     ├── CallTimeout               no answer in time
     └── ToolExecutionError        the server answered with an error
+        ├── SessionInitFailed     ... to the handshake
+        └── ToolsListFailed       ... to the request for its tools, resources or prompts
+
+`retryable` is true of failures that may pass by themselves: too many requests (429), not available now (503), no answer in
+time, a connection that was cut. The names that seed 000 has for two of these are at the end.
 """
 
 from __future__ import annotations
@@ -49,6 +55,8 @@ class ToolcribError(Exception):
     """The root: `code` is stable, the message is for people, `hint` says what to do next."""
 
     code: ClassVar[str] = "INTERNAL_ERROR"
+    retryable: bool = False
+    retry_after_seconds: float | None = None
 
     def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message)
@@ -116,6 +124,7 @@ class RateLimited(ToolcribError):
     """Too many requests: wait `retry_after_seconds`."""
 
     code = "RATE_LIMITED"
+    retryable = True
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint, retryAfterSeconds=retry_after_seconds)
@@ -174,6 +183,12 @@ class CapabilityRefused(ToolcribError):
     code = "CAPABILITY_REFUSED"
 
 
+class SchemaConversionFailed(ToolcribError):
+    """A schema that no type stands for."""
+
+    code = "SCHEMA_CONVERSION_FAILED"
+
+
 class UpstreamError(ToolcribError):
     """A server behind the counter failed us; `server` says which."""
 
@@ -190,9 +205,20 @@ class ServerConnectionError(UpstreamError):
 
     code = "SERVER_CONNECTION_ERROR"
 
-    def __init__(self, message: str, *, server: str, sent: bool = False, hint: str = "", **details: Any) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        server: str,
+        sent: bool = False,
+        retryable: bool = False,
+        hint: str = "",
+        **details: Any,
+    ) -> None:
         super().__init__(message, server=server, hint=hint, **details)
         self.sent = sent
+        self.retryable = retryable
+        self.retry_after_seconds = details.get("retryAfterSeconds")
 
 
 class NeedsConfiguration(UpstreamError):
@@ -211,6 +237,7 @@ class CallTimeout(UpstreamError):
     """The server did not answer in time; the request was cancelled there."""
 
     code = "TOOL_EXECUTION_TIMEOUT"
+    retryable = True
 
 
 class ToolExecutionError(UpstreamError):
@@ -221,3 +248,15 @@ class ToolExecutionError(UpstreamError):
     def __init__(self, message: str, *, server: str, rpc_code: int = 0, hint: str = "", **details: Any) -> None:
         super().__init__(message, server=server, hint=hint, **details)
         self.rpc_code = rpc_code
+
+
+class SessionInitFailed(ToolExecutionError):
+    """The server refused the handshake."""
+
+
+class ToolsListFailed(ToolExecutionError):
+    """The server would not list its tools, resources or prompts."""
+
+
+ConnectionFailed = ServerConnectionError
+Timeout = CallTimeout

@@ -14,7 +14,8 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.missing import missing
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
-from toolcrib.discovery import Discovery
+from toolcrib.discovery.background import Discovery
+from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.filters import find_tools, split_query
 from toolcrib.model.call import (
@@ -59,6 +60,7 @@ class Gateway:
         *,
         stock: Stock,
         discovery: Discovery,
+        discovery_service: MCPDiscoveryService,
         statuses: Statuses,
         call_tool: CallTool,
         introspector: Introspector,
@@ -69,6 +71,7 @@ class Gateway:
     ) -> None:
         self._stock = stock
         self._discovery = discovery
+        self.discovery_service = discovery_service
         self._statuses = statuses
         self._call_tool = call_tool
         self._introspector = introspector

@@ -88,6 +88,13 @@ class Stock:
         self._rules = rules
         self.invalidate()
 
+    def retime(self, cache_seconds: float, freshness: Freshness, *, max_indexed: int, max_enabled: int) -> None:
+        """Take over other times and limits; the next `configure` applies them to what is cached."""
+        self._shelves.ttl_seconds = self._records.ttl_seconds = cache_seconds
+        self._freshness = freshness
+        self._max_indexed = max_indexed
+        self._max_enabled = max_enabled
+
     def invalidate(self, server: str | None = None) -> None:
         """Forget what is cached of one server, or of all; the search index takes over what changed."""
         self._records.invalidate()

@@ -10,7 +10,7 @@ from toolcrib.errors import Overloaded, ToolExecutionError
 
 
 async def test_calls_beyond_the_limit_are_refused_at_once_and_taken_again_afterwards() -> None:
-    limit, upstream, gate = LimitConcurrency(2), Upstream(), asyncio.Event()
+    limit, upstream, gate = LimitConcurrency(lambda: 2), Upstream(), asyncio.Event()
 
     async def wait() -> None:
         await gate.wait()
@@ -27,7 +27,7 @@ async def test_calls_beyond_the_limit_are_refused_at_once_and_taken_again_afterw
 
 
 async def test_failed_and_cancelled_calls_give_their_place_back() -> None:
-    limit = LimitConcurrency(1)
+    limit = LimitConcurrency(lambda: 1)
     with pytest.raises(ToolExecutionError):
         await through(limit, a_call(), Upstream(ToolExecutionError("no", server="files")))
     hung = Upstream()

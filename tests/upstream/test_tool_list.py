@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.fakes import tool
 from toolcrib.model.nesting import deeper_than
-from toolcrib.upstream.tool_list import MAX_PAGES, ListedTools, ListLimits, list_all_tools
+from toolcrib.upstream.tool_list import MAX_PAGES, ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 
@@ -30,18 +30,18 @@ class Pages:
         return json.dumps(page).encode()
 
 
-async def listed(*pages: Any, **limits: int) -> ListedTools:
-    return await list_all_tools(Pages(*pages), ListLimits(**limits))
+async def listed(*pages: Any, **limits: int) -> ListedItems:
+    return await list_all(Pages(*pages), ListLimits(**limits))
 
 
-def names(found: ListedTools) -> list[str]:
+def names(found: ListedItems) -> list[str]:
     return [definition["name"] for definition in found.definitions]
 
 
 async def test_all_pages_are_followed_in_order() -> None:
     pages = Pages({"tools": [tool("a"), tool("b")]}, {"tools": [tool("c")]}, {"tools": []}, {"tools": [tool("d")]})
 
-    found = await list_all_tools(pages, ListLimits())
+    found = await list_all(pages, ListLimits())
 
     assert names(found) == ["a", "b", "c", "d"]
     assert pages.asked == [{}, {"cursor": "1"}, {"cursor": "2"}, {"cursor": "3"}]
@@ -58,7 +58,7 @@ async def test_a_server_without_the_method_has_no_tools() -> None:
     async def refuse(_: Mapping[str, Any]) -> bytes:
         raise RpcError(METHOD_NOT_FOUND, "no tools here")
 
-    assert (await list_all_tools(refuse, ListLimits())).definitions == []
+    assert (await list_all(refuse, ListLimits())).definitions == []
 
 
 async def test_another_error_is_raised() -> None:
@@ -66,7 +66,7 @@ async def test_another_error_is_raised() -> None:
         raise RpcError(-32000, "not now")
 
     with pytest.raises(RpcError):
-        await list_all_tools(refuse, ListLimits())
+        await list_all(refuse, ListLimits())
 
 
 async def test_a_server_that_fails_in_the_middle_is_not_taken_for_a_short_list() -> None:
@@ -76,7 +76,7 @@ async def test_a_server_that_fails_in_the_middle_is_not_taken_for_a_short_list()
         return b'{"tools":[{"name":"a"}],"nextCursor":"2"}'
 
     with pytest.raises(RpcError):
-        await list_all_tools(fetch, ListLimits())
+        await list_all(fetch, ListLimits())
 
 
 async def test_a_cursor_that_leads_to_itself_ends_the_list() -> None:
@@ -87,7 +87,7 @@ async def test_a_cursor_that_leads_to_itself_ends_the_list() -> None:
         calls += 1
         return json.dumps({"tools": [tool(f"t{calls}")], "nextCursor": "same"}).encode()
 
-    assert names(await list_all_tools(fetch, ListLimits())) == ["t1", "t2"]
+    assert names(await list_all(fetch, ListLimits())) == ["t1", "t2"]
 
 
 async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
@@ -98,7 +98,7 @@ async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
         calls += 1
         return json.dumps({"tools": [], "nextCursor": str(calls)}).encode()
 
-    found = await list_all_tools(fetch, ListLimits())
+    found = await list_all(fetch, ListLimits())
 
     assert calls == MAX_PAGES
     assert found.warnings == ["the list goes on; only the first 0 tools were taken"]
@@ -107,7 +107,7 @@ async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
 async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
     pages = Pages({"tools": [tool("a"), tool("b"), tool("c")]}, {"tools": [tool("d")]})
 
-    found = await list_all_tools(pages, ListLimits(tools=2))
+    found = await list_all(pages, ListLimits(tools=2))
 
     assert (names(found), len(pages.asked)) == (["a", "b"], 1)
     assert found.warnings[0] == "'c' is beyond the limit of 2 tools a server"
@@ -151,7 +151,7 @@ async def test_a_page_that_is_no_object_ends_the_list_with_a_warning(page: Any) 
     found = await listed(page)
 
     assert found.definitions == []
-    assert found.warnings == ["a page of the tool list was not an object"]
+    assert found.warnings == ["a page of the list of tools was not an object"]
 
 
 @pytest.mark.parametrize("entries", [None, {}, "x", 7])

@@ -32,8 +32,14 @@ class Offline:
 
     def configure(self, settings: Settings) -> None:
         """Show what these settings name, under these rules."""
-        specs = offered(settings)
-        self.stock.configure(specs, rule_book(settings))
+        specs, rules = offered(settings), rule_book(settings)
+        self.stock.retime(
+            settings.cache_ttl_seconds,
+            Freshness(settings.tool_cache_ttl_seconds),
+            max_indexed=settings.max_indexed_tools,
+            max_enabled=settings.max_tools,
+        )
+        self.stock.configure(specs, rules)
         _mark_gone(self.store, specs)
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Protocol
 
 from toolcrib.app.capabilities import Capabilities, audited, open_capabilities
+from toolcrib.app.discovering import call_limit, discovery_options, open_cache
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
 from toolcrib.app.registry import open_hints
-from toolcrib.app.strangers import Strangers
+from toolcrib.app.strangers import OutboundCheck, Strangers
 from toolcrib.app.study import Study
 from toolcrib.calls.admit import Admit
 from toolcrib.calls.audit import Audit
@@ -29,20 +30,26 @@ from toolcrib.calls.learning import Learner
 from toolcrib.calls.limit import LimitConcurrency
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.proposing import IntrospectServer
+from toolcrib.calls.rate import LimitRate
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
-from toolcrib.discovery import Discovery
+from toolcrib.discovery.background import Discovery
+from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.reads import ConfiguredReads, ServerReads
+from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.schema.validate import ArgumentChecker
 from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.link import Link, NotificationHandler
@@ -86,6 +93,19 @@ async def open_gateway(
         await online.close()
 
 
+@asynccontextmanager
+async def open_discovery(
+    config: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    env: Mapping[str, str] = os.environ,
+    opener: Opener | None = None,
+) -> AsyncIterator[MCPDiscoveryService]:
+    """The discovery service on its own: nothing is read before it is asked for, and all it started ends with the block."""
+    async with open_gateway(config, settings=settings, env=env, opener=opener, read_due=False) as gateway:
+        yield gateway.discovery_service
+
+
 class Online:
     """Holds the parts while the gateway is open, and exchanges them on reload."""
 
@@ -120,14 +140,19 @@ class Online:
             on_tools_changed=self._tools_changed,
         )
         owner = secrets.token_hex(8)
+        self._limiter = RateLimiter(MemoryBuckets(time.monotonic))
+        self._reads = ServerReads(self._pool, self._limiter)
+        self._cache = open_cache(settings, self._paths)
         self._discovery = Discovery(
             self._offline.stock,
             self._offline.store,
-            self._pool,
+            ConfiguredReads(self._reads, lambda: self._offline.stock.specs, self._options),
             owner=owner,
             max_parallel=settings.max_parallel_discoveries,
             now=time.time,
             always_reread=not settings.cache_enabled,
+            # The catalogue knows better from now on.
+            on_read=self._cache.clear_server,
         )
         self._presence = Presence(self._offline.store, owner, face, self._statuses)
         self._stopping = asyncio.Event()
@@ -200,6 +225,11 @@ class Online:
                 return fresh
             self._offline.configure(fresh)
             self.settings = fresh
+            self._discovery.configure(
+                max_parallel=fresh.max_parallel_discoveries, always_reread=not fresh.cache_enabled
+            )
+            self._cache.tool_ttl_seconds = fresh.tool_cache_ttl_seconds
+            self._cache.registry_ttl_seconds = fresh.registry_cache_ttl_seconds
             await self._pool.configure(offered(fresh), _policy(fresh))
             self._discovery.refresh_due()
         _report(fresh)
@@ -229,6 +259,7 @@ class Online:
         return Gateway(
             stock=offline.stock,
             discovery=self._discovery,
+            discovery_service=self._service(chained),
             statuses=self._pool,
             call_tool=chained,
             introspector=Introspector(
@@ -248,16 +279,27 @@ class Online:
         if self._capabilities is None:  # opened on first need: most gateways are never asked
             tell = audited(self._audit, call.caller.face)
             self._capabilities = open_capabilities(self._offline, self._paths, configured=self._configured, tell=tell)
-        strangers = Strangers(
-            self._opener,
-            lambda: _policy(self.settings),
-            self._configured,
-            seconds=self.settings.call_timeout_seconds,
-        )
+        strangers = Strangers(self.gateway.discovery_service, seconds=self.settings.call_timeout_seconds)
         return await IntrospectServer(self._capabilities.review, strangers)(call)
 
     def _configured(self) -> dict[str, ServerSpec]:
         return {spec.name: spec for spec in self.settings.servers}
+
+    def _service(self, call_tool: CallTool) -> MCPDiscoveryService:
+        return MCPDiscoveryService(
+            self._reads,
+            self._cache,
+            options=self._options,
+            configured=lambda: tuple(self._offline.stock.specs.values()),
+            journal=self._discovery,
+            call_tool=call_tool,
+            # Where a stranger may be reached is decided by the check, which knows what the person has configured.
+            allow_private_addresses=True,
+            check_stranger=OutboundCheck(self._configured),
+        )
+
+    def _options(self) -> DiscoveryOptions:
+        return discovery_options(self.settings)
 
     def _chain(self, offline: Offline, call_tool: CallTool) -> CallTool:
         return build_chain(
@@ -265,8 +307,9 @@ class Online:
                 Audit(self._audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
                 Admit(offline.stock, self._discovery),
                 CheckArguments(ArgumentChecker(), self.settings.max_nesting),
-                LimitConcurrency(self.settings.max_calls),  # after the checks: a refused call holds no place
+                LimitConcurrency(lambda: self.settings.max_calls),  # after the checks: a refused call holds no place
                 Retry(),
+                LimitRate(self._limiter, lambda: call_limit(self.settings)),  # every attempt spends the server's quota
                 Observe(self._learner),  # innermost: learns only from what servers really answered
             ],
             call_tool,
@@ -292,7 +335,7 @@ def _differ(known: Identity, met: Identity) -> bool:
 
 def _policy(settings: Settings) -> ConnectionPolicy:
     return ConnectionPolicy(
-        client_info={"name": "toolcrib", "version": VERSION},
+        client_info={"name": settings.client_name, "version": VERSION},
         startup_seconds=settings.startup_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,

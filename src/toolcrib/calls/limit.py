@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import Overloaded
 from toolcrib.model.call import ToolCall, ToolResult
@@ -10,12 +12,12 @@ from toolcrib.model.call import ToolCall, ToolResult
 class LimitConcurrency:
     """Refuses a call beyond the limit at once, so that a flood can't fill memory with waiting calls."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: Callable[[], int]) -> None:
         self._most = most
         self._running = 0
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        if self._running >= self._most:
+        if self._running >= self._most():
             raise Overloaded(
                 f"{self._running} calls are running already", hint="Wait for some to finish, then try again."
             )

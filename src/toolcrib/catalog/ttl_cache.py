@@ -13,7 +13,7 @@ class TtlCache(Generic[K, V]):
     """Holds each value for `ttl_seconds` (None: until invalidated; 0: not at all)."""
 
     def __init__(self, ttl_seconds: float | None, now: Callable[[], float]) -> None:
-        self._ttl_seconds = ttl_seconds
+        self.ttl_seconds = ttl_seconds
         self._now = now
         self._entries: dict[K, tuple[float, V]] = {}
 
@@ -23,7 +23,7 @@ class TtlCache(Generic[K, V]):
         if entry is None:
             return None
         kept_at, value = entry
-        if self._ttl_seconds is not None and self._now() - kept_at >= self._ttl_seconds:
+        if self.ttl_seconds is not None and self._now() - kept_at >= self.ttl_seconds:
             del self._entries[key]
             return None
         return value

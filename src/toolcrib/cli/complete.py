@@ -18,7 +18,8 @@ from toolcrib.stock import Stock
 
 # Candidates are pasted into a command line: a name with anything a shell might act on is not offered.
 _HARMLESS = re.compile(r"[A-Za-z0-9_.@%+=:,/-]+")
-_SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "doctor"})
+_SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "doctor", "discover", "warm"})
+_MANY_SERVERS = frozenset({"doctor", "discover", "warm"})
 _TOOL_COMMANDS = frozenset({"inspect", "execute"})
 
 
@@ -81,7 +82,7 @@ def _values(option: argparse.Action, before: Sequence[str]) -> Iterable[str]:
 def _names(command: str, positionals: Sequence[str], before: Sequence[str]) -> Iterable[str]:
     if command in _TOOL_COMMANDS and len(positionals) == 1:
         return _tools(positionals[0], before)
-    if command in _SERVER_COMMANDS and (not positionals or command == "doctor"):
+    if command in _SERVER_COMMANDS and (not positionals or command in _MANY_SERVERS):
         return _servers(before)
     return ()
 

@@ -1,46 +1,104 @@
-"""Read servers that nobody has read yet, before a command answers; needs the whole gateway."""
+"""`toolcrib discover`: read servers now, whatever is known of them, and say what each offers."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
+from toolcrib.app.discovering import discovery_options
 from toolcrib.app.online import open_gateway
-from toolcrib.cli.output import Output
+from toolcrib.cli.chosen import chosen_servers
+from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.reading import settings_of
+from toolcrib.cli.table import print_table
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ToolcribError
-from toolcrib.gateway import Gateway
+from toolcrib.discovery.found import ServerOutcome
+from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.model.server import ServerSpec
+
+Work = Callable[[MCPDiscoveryService, Progress], Awaitable[Any]]
 
 
-def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
-    """Read these servers, at most `wait_seconds` in all; what could not be read by then stays unread."""
-    asyncio.run(_read_first(settings, servers, wait_seconds, output))
+def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
+    settings = settings_of(options, output)
+    specs = chosen_servers(settings, options.servers)
+    asked = options_of(options, settings)
+
+    async def work(service: MCPDiscoveryService, progress: Progress) -> list[ServerOutcome]:
+        return await service.discover_servers(
+            specs, asked, started=lambda spec: progress.started(spec.name), finished=lambda one: show(progress, one)
+        )
+
+    outcomes: list[ServerOutcome] = with_service(settings, specs, output, work)
+    if output.as_json:
+        output.json({"servers": [outcome_json(outcome) for outcome in outcomes]})
+    else:
+        _print(outcomes, output)
+    return exit_code(outcomes)
 
 
-async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
+def options_of(options: argparse.Namespace, settings: Settings) -> DiscoveryOptions:
+    """What the configuration says about readings, and what this command line says otherwise."""
+    asked = replace(discovery_options(settings), deadline_seconds=options.deadline)
+    if options.retries is None:
+        return asked
+    return replace(asked, retry_policy=replace(asked.retry_policy, max_retries=options.retries))
+
+
+def with_service(settings: Settings, specs: Sequence[ServerSpec], output: Output, work: Work) -> Any:
+    """What `work` gives, with the service open and progress shown."""
     # What is odd about the configuration was said already.
     said = replace(settings, problems=(), warnings=())
-    with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
-        async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-            slots = asyncio.Semaphore(settings.max_parallel_discoveries)
-            tasks = [asyncio.create_task(_read(gateway, name, slots, progress)) for name in servers]
-            _, late = await asyncio.wait(tasks, timeout=wait_seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
-    if late:
-        output.note(f"{len(late)} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
+
+    async def opened() -> Any:
+        names = [spec.name for spec in specs]
+        with Progress(output.err, "Reading servers", names, is_quiet=output.is_quiet) as progress:
+            async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+                return await work(gateway.discovery_service, progress)
+
+    return asyncio.run(opened())
 
 
-async def _read(gateway: Gateway, server: str, slots: asyncio.Semaphore, progress: Progress) -> None:
-    async with slots:
-        progress.started(server)
-        try:
-            await gateway.read_server(server)
-        except ToolcribError as error:
-            progress.failed(server, error.message)
-        else:
-            tools = await gateway.list_tools(server, include_disabled=True)
-            progress.done(server, f"{len(tools)} tools")
+def show(progress: Progress, outcome: ServerOutcome) -> None:
+    if outcome.error is None:
+        progress.done(outcome.config.name, f"{len(outcome.tools)} tools")
+    else:
+        progress.failed(outcome.config.name, outcome.error.message)
+
+
+def outcome_json(outcome: ServerOutcome) -> dict[str, Any]:
+    rendered: dict[str, Any] = {"name": outcome.config.name, "ok": outcome.error is None}
+    if outcome.error is None:
+        return {**rendered, "toolCount": len(outcome.tools), "tools": [tool.tool_name for tool in outcome.tools]}
+    error = outcome.error
+    return {**rendered, "code": error.code, "message": error.message, "hint": human_hint(error.code, error.hint)}
+
+
+def exit_code(outcomes: Sequence[ServerOutcome]) -> int:
+    return OK if all(outcome.error is None for outcome in outcomes) else FAILED
+
+
+def _print(outcomes: Sequence[ServerOutcome], output: Output) -> None:
+    if not outcomes:
+        output.out.write("No server is configured.")
+        return
+    rows = [_row(outcome) for outcome in outcomes]
+    styles = ["green" if outcome.error is None else "red" for outcome in outcomes]
+    print_table(output.out, ("SERVER", "TOOLS", "DETAIL"), rows, styles)
+    read = sum(outcome.error is None for outcome in outcomes)
+    output.out.write()
+    output.out.write(f"{read} of {len(outcomes)} servers were read.")
+
+
+def _row(outcome: ServerOutcome) -> tuple[str, str, str]:
+    name = outcome.config.name
+    if outcome.error is not None:
+        return f"✗ {name}", "-", f"{outcome.error.code}: {outcome.error.message.partition(chr(10))[0]}"
+    return f"✓ {name}", str(len(outcome.tools)), ", ".join(tool.tool_name for tool in outcome.tools)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from toolcrib.app.checkup import Checkup, check_server
-from toolcrib.app.offline import offered
 from toolcrib.app.online import open_gateway
+from toolcrib.cli.chosen import chosen_servers
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
@@ -20,16 +20,14 @@ from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import clean
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ServerNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.server import ServerSpec
-from toolcrib.search.suggest import nearest
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     settings = settings_of(options, output)
-    specs = _chosen(settings, options.servers)
+    specs = chosen_servers(settings, options.servers)
     checkups = asyncio.run(_check_all(settings, specs, output)) if specs else []
     # An entry that could not even be read is a server that does not work.
     left_out = () if options.servers else settings.problems
@@ -45,17 +43,9 @@ def run(options: argparse.Namespace) -> int:
     return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
 
 
-def _chosen(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
-    specs = {spec.name: spec for spec in offered(settings)}
-    for name in names:
-        if name not in specs:
-            raise ServerNotFound(f"no server is called {name!r}", nearest=nearest(name, specs))
-    return [spec for name, spec in specs.items() if not names or name in names]
-
-
 async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Output) -> list[Checkup]:
     # What is odd about the configuration was said already.
-    said = replace(settings, problems=(), warnings=())
+    said = replace(settings, problems=(), warnings=(), max_retries=0)
     slots = asyncio.Semaphore(settings.max_parallel_discoveries)
     with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:
         async with open_gateway(settings=said, face="cli", read_due=False) as gateway:

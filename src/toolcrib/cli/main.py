@@ -264,6 +264,38 @@ def _add_doctor(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_json(parser)
 
 
+def _add_discover(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands,
+        "discover",
+        "read servers now and show what they offer",
+        description="Read servers now, whatever is known of them, and remember what they offer.",
+    )
+    _add_reading(parser)
+
+
+def _add_warm(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands,
+        "warm",
+        "have the tools of all servers at hand",
+        description="Read the servers whose tools are not known or known for too long, so that nothing waits for them later.",
+    )
+    _add_reading(parser)
+    parser.add_argument("--force", action="store_true", help="read those that are known well enough, too")
+
+
+def _add_reading(parser: Parser) -> None:
+    parser.add_argument("servers", metavar="SERVER", nargs="*", help="servers to read (default: all)")
+    parser.add_argument(
+        "--deadline", type=_seconds, metavar="SECONDS", help="answer after this time with the servers read by then"
+    )
+    parser.add_argument(
+        "--retries", type=_count, metavar="N", help="further attempts at each server (default: setting maxRetries)"
+    )
+    _add_json(parser)
+
+
 def _add_completion(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands,
@@ -327,6 +359,8 @@ _COMMANDS: tuple[Callable[[argparse._SubParsersAction[Parser]], None], ...] = (
     _add_logs,
     _add_doctor,
     _add_types,
+    _add_discover,
+    _add_warm,
     _add_serve,
     _add_trust,
     _add_settings,
@@ -339,6 +373,12 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number of 1 or more, found {text!r}")
     return number
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of 0 or more, found {text!r}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -67,8 +67,8 @@ def open_for_reading(options: argparse.Namespace, output: Output, *, server: str
         unread = list(_unread(offline, server))
         if unread and options.wait > 0:
             # Only here: starting servers needs the whole protocol stack.
-            discover = import_module("toolcrib.cli.discover")
-            discover.read_first(settings, unread, options.wait, output)
+            first = import_module("toolcrib.cli.first_reading")
+            first.read_first(settings, unread, options.wait, output)
             offline.stock.invalidate()
         yield Reading(settings, offline.stock, running_gateways(offline.store, time.time()))
     finally:

@@ -28,7 +28,7 @@ _EXITS = {
     "RTFS_ERROR": exits.USAGE,
 }
 # What these warn of is in the command's own answer or progress.
-_TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery")
+_TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery", "toolcrib.limits")
 
 
 def run_command(options: argparse.Namespace) -> int:

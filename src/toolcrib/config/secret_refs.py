@@ -12,7 +12,15 @@ from toolcrib.config.entries import is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
-from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, Launch, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import (
+    FROM_PROPOSAL,
+    FROM_REGISTRY,
+    GIVEN_AUTH,
+    Launch,
+    RemoteLaunch,
+    ServerSpec,
+    StdioLaunch,
+)
 
 # `$$` comes first and is kept: it is part of passwords, and it shields the brace after it. `${$}` is a plain `$`.
 _REFERENCE = re.compile(
@@ -34,6 +42,8 @@ _HARMLESS_VARIABLE = re.compile(
       | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
     re.VERBOSE | re.IGNORECASE,
 )
+# What names of servers end in, beside what they are for: github-mcp-server is for github.
+_WHAT_IT_IS = re.compile(r"(?:[-_](?:mcp[-_]server|server|mcp|bot|api))$", re.IGNORECASE)
 _NAMED_NEED = re.compile(r"(?:input|file|command|config|secret|keyring):[^$]+")
 
 FromKeyring = Callable[[str], str | None]
@@ -100,6 +110,32 @@ def resolve_launch(
     return resolved
 
 
+def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
+    """The launch of a server nobody has approved: a program is refused, and no reference is looked up."""
+    if isinstance(launch, StdioLaunch):
+        raise NeedsConfiguration(
+            f"server '{server}' comes from a registry and is a program: it is not started before it was added",
+            server=server,
+            hint="Look at what it would run, then add it with `toolcrib add`.",
+        )
+    missing: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        if match["name"] or match["foreign"]:
+            missing.append(match["name"] or _need(match["foreign"].strip("{} ")))
+        return "$" if match["dollar"] else match[0]
+
+    resolved = _resolved_remote(launch, lambda text: _REFERENCE.sub(value, text))
+    if missing:
+        names = tuple(dict.fromkeys(missing))
+        hint = "Add the server, then set it in the environment the gateway runs in."
+        raise NeedsConfiguration(
+            f"server '{server}' needs {', '.join(names)}", server=server, hint=hint, needs=list(names)
+        )
+    _check_remote(resolved, server)
+    return resolved
+
+
 def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
     """What a child process may see: a few harmless variables, passEnv, the envFile, and the entry's env over all."""
     harmless = {name: value for name, value in env.items() if _HARMLESS_VARIABLE.fullmatch(name)}
@@ -112,11 +148,9 @@ def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
 
     A server that was only found in a registry, or proposed, gets none: anyone can list one under any name.
     """
-    if spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL}:
+    if not isinstance(spec.launch, RemoteLaunch) or spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL, GIVEN_AUTH}:
         return None
-    if not isinstance(spec.launch, RemoteLaunch) or any(
-        name.lower() == "authorization" for name in spec.launch.headers
-    ):
+    if any(name.lower() == "authorization" for name in spec.launch.headers):
         return None
     return next((token for name in bearer_variables(spec) if (token := env.get(name, "").strip())), None)
 
@@ -135,6 +169,9 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
         segments = [segment for segment in name.split("/") if segment.strip()]
         for segment in segments[:1] + segments[-1:]:
             yield variable_stem(segment)
+        for segment in segments[-1:]:
+            if plain := _WHAT_IT_IS.sub("", segment):
+                yield variable_stem(plain)
 
 
 def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring) -> str:

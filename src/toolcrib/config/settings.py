@@ -80,7 +80,7 @@ class Settings:
         seed_variable="CCOS_MCP_CACHE_TTL",
     )
     registry_cache_ttl_seconds: float = seconds(
-        "registryCacheTtl", 3600.0, "How long an answer of the registry is kept.", 0
+        "registryCacheTtl", 3600.0, "How long an answer of the registry is kept; 0 is not at all.", 0
     )
 
     # Registries of servers.
@@ -121,6 +121,9 @@ class Settings:
     )
     max_stored_result_bytes: int = size("maxStoredResultBytes", 256 * MIB, "Room for all large results kept on disk.")
 
+    # Meeting servers.
+    client_name: str = scalar("clientName", "text", "toolcrib", "The name we give servers for ourselves.")
+
     # Waiting.
     call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
     connect_timeout_seconds: float = seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
@@ -151,7 +154,7 @@ class Settings:
         "callRate",
         "number",
         None,
-        "Calls allowed per server and second; null is no limit.",
+        "Calls allowed per server and second, the rest is refused with the time to wait; null is no limit.",
         unit="per second",
         minimum=0.001,
         optional=True,
@@ -160,14 +163,16 @@ class Settings:
         "discoveryRate",
         "number",
         10.0,
-        "Discovery requests allowed per server and second.",
+        "Readings allowed per server and second; one that comes too soon waits.",
         unit="per second",
         minimum=0.001,
     )
-    discovery_burst: int = count("discoveryBurst", 20, "Discovery requests allowed at once after a quiet time.")
+    discovery_burst: int = count("discoveryBurst", 20, "Readings of a server allowed at once after a quiet time.")
 
-    # Trying again (discovery, and calls that are safe to repeat).
-    max_retries: int = count("maxRetries", 3, "Further attempts after a failure that may pass.", minimum=0)
+    # Trying again. Calls are not among it: one that is safe to repeat is repeated once, at once.
+    max_retries: int = count(
+        "maxRetries", 3, "Further attempts to read a server after a failure that may pass.", minimum=0
+    )
     retry_delay_seconds: float = seconds("retryDelay", 1.0, "Wait before the first further attempt.")
     retry_multiplier: float = scalar(
         "retryMultiplier", "number", 2.0, "Each wait is this many times the one before.", minimum=1

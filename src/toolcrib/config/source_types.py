@@ -10,6 +10,7 @@ from toolcrib.config import places
 from toolcrib.config.documents import MAX_FILE_BYTES
 from toolcrib.config.importers.amazon_q import read_amazon_q
 from toolcrib.config.importers.antigravity import read_antigravity
+from toolcrib.config.importers.ccos_overrides import read_ccos_overrides
 from toolcrib.config.importers.claude_code import read_claude_code
 from toolcrib.config.importers.claude_desktop import read_claude_desktop
 from toolcrib.config.importers.client_entries import Importer
@@ -85,5 +86,6 @@ SOURCE_TYPES: Mapping[str, SourceType] = {
     "mcp-json": SourceType(read_mcp_json),
     "custom": SourceType(read_custom),
     "praxis": SourceType(read_praxis),
+    "ccos-overrides": SourceType(read_ccos_overrides),
     "toolcrib": SourceType(read_toolcrib),
 }

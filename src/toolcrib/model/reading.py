@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Era = Literal["legacy", "modern"]
+ListKind = Literal["tools", "resources", "prompts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +28,13 @@ class ServerReading:
     identity: Identity
     tools: tuple[Mapping[str, Any], ...]
     ttl_seconds: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerListing:
+    """What a server lists besides tools, each item as the server gave it."""
+
+    identity: Identity
+    items: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = ()

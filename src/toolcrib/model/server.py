@@ -18,6 +18,9 @@ FROM_PROPOSAL = "proposal"
 # The contract of external endpoints: their tools get names of their own, and stand-ins while they can't be read.
 REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 
+# The source of a server whose caller brought its own credentials: it gets no token of the environment.
+GIVEN_AUTH = "given-auth"
+
 Transport = Literal["stdio", "http", "sse"]
 
 
@@ -82,6 +85,8 @@ class ServerSpec:
     prefix: str = ""
     declared_tools: tuple[DeclaredTool, ...] = ()
     contract: Literal["", "remote-mcp"] = ""
+    # Capability ids (globs) that the entry says this server provides.
+    capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
 
     def launch_fingerprint(self) -> str:

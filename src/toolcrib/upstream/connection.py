@@ -14,7 +14,7 @@ from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.inbox import Inbox
@@ -98,6 +98,11 @@ class Connection:
         """The server's identity and tools, as they are now."""
         seconds = self._policy.call_seconds
         return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
+
+    async def list_items(self, kind: ListKind) -> ServerListing:
+        """Everything of one kind that the server has now."""
+        seconds = self._policy.call_seconds
+        return await self._with_session(lambda session: session.list_items(kind, self._policy.limits, seconds))
 
     async def close(self) -> None:
         """Stop the server; bounded by the link's own close."""

@@ -26,6 +26,14 @@ _NEVER_SENT = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
 )
+# No answer in time, or a connection that was cut.
+_MAY_PASS = (
+    httpx2.TimeoutException,
+    httpx2.ReadError,
+    httpx2.WriteError,
+    httpx2.CloseError,
+    httpx2.RemoteProtocolError,
+)
 _CHECK_NETWORK = "Check the network, a VPN, and HTTPS_PROXY and NO_PROXY."
 _SHOWN_CHARACTERS = 300
 
@@ -53,7 +61,9 @@ def transport_error(server: str, url: httpx2.URL, problem: Exception) -> ServerC
     """The error for a request that got no HTTP answer, or only part of one."""
     what, hint = _explain(url, problem)
     sent = not isinstance(problem, _NEVER_SENT)
-    return ServerConnectionError(f"{server} at {origin_of(url)}: {what}", server=server, sent=sent, hint=hint)
+    may_pass = isinstance(problem, _MAY_PASS) or any(isinstance(c, ConnectionResetError) for c in _causes(problem))
+    message = f"{server} at {origin_of(url)}: {what}"
+    return ServerConnectionError(message, server=server, sent=sent, retryable=may_pass, hint=hint)
 
 
 def _explain(url: httpx2.URL, problem: Exception) -> tuple[str, str]:
@@ -175,7 +185,9 @@ def unexpected_status(server: str, response: httpx2.Response, **details: float |
     else:
         what, hint = f"it answered {_phrase(status)}", "The server has a problem of its own: try again later."
     message = f"{server} at {origin_of(response.request.url)}: {what}"
-    return ServerConnectionError(message, server=server, sent=True, hint=hint, status=status, **details)
+    return ServerConnectionError(
+        message, server=server, sent=True, retryable=status == 503, hint=hint, status=status, **details
+    )
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:

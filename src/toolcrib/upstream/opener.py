@@ -9,8 +9,15 @@ from pathlib import Path
 
 import httpx2
 
-from toolcrib.config.secret_refs import FromKeyring, bearer_for, child_environment, no_keyring, resolve_launch
-from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.config.secret_refs import (
+    FromKeyring,
+    bearer_for,
+    child_environment,
+    no_keyring,
+    resolve_launch,
+    resolve_strangers_launch,
+)
+from toolcrib.model.server import FROM_REGISTRY, Launch, RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.link import Link, NotificationHandler
 from toolcrib.upstream.sse import LegacySseLink
@@ -52,13 +59,19 @@ class LinkOpener:
         self.stderr: dict[str, StderrRing] = {}
 
     async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
-        # In a thread: a keyring that is locked asks its owner first.
-        launch = await asyncio.to_thread(
-            resolve_launch, spec.launch, self._env, server=spec.name, from_keyring=self._from_keyring
-        )
+        launch = await self._resolved(spec)
         if isinstance(launch, StdioLaunch):
             return await self._start(spec, launch, on_notification)
         return await self._connect(spec, launch, on_notification)
+
+    async def _resolved(self, spec: ServerSpec) -> Launch:
+        if spec.origin.source == FROM_REGISTRY:
+            # Nobody has approved it: a reference in its entry must not name a secret of this machine.
+            return resolve_strangers_launch(spec.launch, server=spec.name)
+        # In a thread: a keyring that is locked asks its owner first.
+        return await asyncio.to_thread(
+            resolve_launch, spec.launch, self._env, server=spec.name, from_keyring=self._from_keyring
+        )
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""

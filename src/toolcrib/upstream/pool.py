@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 
 from toolcrib.errors import ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy, OpenLink
 
 ServerHook = Callable[[str], None]
+
+_NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda _: None, on_tools_changed=lambda: None)
 
 
 class Pool:
@@ -50,8 +53,18 @@ class Pool:
             raise ToolExecutionError("the server's answer is no tool result", server=call.server)
         return result
 
-    async def read(self, server: str) -> ServerReading:
-        return await self._get(server).read()
+    @asynccontextmanager
+    async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
+        """The connection that is kept for this very entry; for any other one that ends with the block, whatever happens."""
+        kept = self._connections.get(spec.name)
+        if kept is not None and kept.spec == spec:
+            yield kept
+            return
+        passing = Connection(spec, self._open_link, self._policy, _NOBODY_ASKS)
+        try:
+            yield passing
+        finally:
+            await passing.close()
 
     def status(self, server: str) -> ServerStatus:
         connection = self._connections.get(server)

@@ -7,14 +7,14 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 
-from toolcrib.errors import CallTimeout, ServerConnectionError, ToolExecutionError
+from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
 from toolcrib.upstream.negotiate import Negotiation
-from toolcrib.upstream.tool_list import ListLimits, list_all_tools
+from toolcrib.upstream.tool_list import ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import Json, RpcError
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Session:
         try:
             identity = await Negotiation(link, next_id, client_info).run(known, probe_seconds)
         except RpcError as refusal:
-            raise ToolExecutionError(
+            raise SessionInitFailed(
                 f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code
             ) from refusal
         dress = Dress(identity.era, identity.protocol_version, client_info)
@@ -58,20 +58,29 @@ class Session:
 
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
         """The server's identity and its whole tool list."""
+        listed = await self._listed("tools", limits, timeout_seconds)
+        return ServerReading(self.identity, tuple(listed.definitions), listed.ttl_seconds, tuple(listed.warnings))
+
+    async def list_items(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ServerListing:
+        """Everything of one kind that the server has."""
+        listed = await self._listed(kind, limits, timeout_seconds)
+        return ServerListing(self.identity, tuple(listed.definitions), tuple(listed.warnings))
+
+    async def _listed(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ListedItems:
+        method = f"{kind}/list"
 
         async def fetch_page(params: Mapping[str, object]) -> Json:
             async with asyncio.timeout(timeout_seconds):
-                return await self._request("tools/list", params)
+                return await self._request(method, params)
 
         try:
-            listed = await list_all_tools(fetch_page, limits)
+            return await list_all(fetch_page, limits, kind)
         except TimeoutError:
-            raise CallTimeout(f"tools/list took longer than {timeout_seconds:g} s", server=self._server) from None
+            raise CallTimeout(f"{method} took longer than {timeout_seconds:g} s", server=self._server) from None
         except RpcError as error:
-            raise ToolExecutionError(
-                f"tools/list failed: {error.message}", server=self._server, rpc_code=error.code
+            raise ToolsListFailed(
+                f"{method} failed: {error.message}", server=self._server, rpc_code=error.code
             ) from error
-        return ServerReading(self.identity, tuple(listed.definitions), listed.ttl_seconds, tuple(listed.warnings))
 
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
         """Run a tool; a call that takes too long is cancelled on the server."""

@@ -21,7 +21,13 @@ from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 
 FOLDER = Path(__file__).parents[2] / "golden" / "importers"
 DIVIDER = "\n==========\n"
-USUAL_NAMES = {"custom": "servers.yaml", "praxis": "agent.yaml", "toolcrib": "toolcrib.yaml", "mcp-json": "mcp.json"}
+USUAL_NAMES = {
+    "custom": "servers.yaml",
+    "praxis": "agent.yaml",
+    "toolcrib": "toolcrib.yaml",
+    "mcp-json": "mcp.json",
+    "ccos-overrides": "overrides.json",
+}
 
 
 @dataclass(frozen=True)

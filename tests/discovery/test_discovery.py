@@ -12,7 +12,8 @@ import pytest
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.discovery import COALESCE_SECONDS, LEASE_SECONDS, Discovery, Turns
+from toolcrib.discovery.background import COALESCE_SECONDS, LEASE_SECONDS, Discovery
+from toolcrib.discovery.turns import Turns
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
@@ -29,12 +30,23 @@ class FakeReader:
     def __init__(self) -> None:
         self.tools: dict[str, list[dict[str, Any]]] = {}
         self.gates: dict[str, asyncio.Event] = {}
+        self.again: dict[str, asyncio.Event] = {}
         self.reads: list[str] = []
         self.running: set[str] = set()
         self.most_running = 0
         self.during: Callable[[str], Awaitable[None]] | None = None
 
-    async def read(self, server: str) -> ServerReading:
+    async def read(self, server: str, slot: Any) -> ServerReading:
+        try:
+            async with slot:
+                return await self._attempt(server)
+        except ServerConnectionError:
+            if (again := self.again.pop(server, None)) is None:
+                raise
+        await again.wait()
+        return await self.read(server, slot)
+
+    async def _attempt(self, server: str) -> ServerReading:
         self.reads.append(server)
         self.running.add(server)
         self.most_running = max(self.most_running, len(self.running))
@@ -47,7 +59,8 @@ class FakeReader:
         finally:
             self.running.discard(server)
         if server not in self.tools:
-            raise ServerConnectionError(f"{server} did not start", server=server)
+            may_pass = server in self.again
+            raise ServerConnectionError(f"{server} did not start", server=server, retryable=may_pass)
         return ServerReading(IDENTITY, tuple(self.tools[server]), warnings=("an entry without a name was skipped",))
 
 
@@ -148,6 +161,22 @@ async def test_after_hurrying_the_limit_holds_again() -> None:
         us.discovery.refresh_due()
         await eventually(lambda: us.is_idle)
 
+        assert us.reader.most_running == 1
+
+
+async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> None:
+    async with crew("moody", "a", "b", max_parallel=1) as us:
+        again = us.reader.again["moody"] = asyncio.Event()
+        tools = us.reader.tools.pop("moody")
+        us.discovery.refresh_due()
+        await eventually(lambda: us.stock.was_read("a") and us.stock.was_read("b"))
+        assert not us.stock.was_read("moody")
+
+        us.reader.tools["moody"] = tools
+        again.set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.reader.reads == ["moody", "a", "b", "moody"]
         assert us.reader.most_running == 1
 
 
@@ -298,6 +327,23 @@ async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
         await need(us, "a")
         assert us.discovery.failure("a") is None
         assert us.reader.reads == ["a", "a"]
+
+
+async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are_made_behind_the_answer() -> None:
+    async with crew("moody") as us:
+        again = us.reader.again["moody"] = asyncio.Event()
+        tools = us.reader.tools.pop("moody")
+
+        await need(us, "moody")
+        assert us.discovery.unread_failure("moody").message == "moody did not start"
+        await need(us, "moody")
+        assert us.reader.reads == ["moody"]
+        us.reader.tools["moody"] = tools
+        again.set()
+        await eventually(lambda: us.is_idle)
+
+        assert us.discovery.failure("moody") is None
+        assert list(us.stock.shelf("moody")) == ["read"]
 
 
 async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:

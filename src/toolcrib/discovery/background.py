@@ -1,16 +1,18 @@
-"""The only reader of servers: keeps the catalogue fresh in the background, a few servers at a time."""
+"""Keeps the catalogue fresh in the background, a few servers at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.discovery.turns import HeldTurn, Turns
 from toolcrib.errors import ToolcribError
 from toolcrib.model.reading import ServerReading
+from toolcrib.model.server import ServerSpec
 from toolcrib.stock import Stock
 
 log = logging.getLogger(__name__)
@@ -21,48 +23,9 @@ COALESCE_SECONDS = 1.0
 
 
 class Reader(Protocol):
-    """Whoever can read a server's tools now."""
+    """Whoever can read a server's tools now; each attempt runs within `slot`, waiting for another one does not."""
 
-    async def read(self, server: str) -> ServerReading: ...
-
-
-class Turns:
-    """So many at a time, first come first served; one that somebody waits for goes at once."""
-
-    def __init__(self, most: int) -> None:
-        self._free = most
-        self._queue: dict[str, asyncio.Future[None]] = {}
-        self._hurried: set[str] = set()
-
-    async def take(self, name: str) -> None:
-        if self._free > 0 or name in self._hurried:
-            self._free -= 1
-            return
-        turn = self._queue[name] = asyncio.get_running_loop().create_future()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            self._queue.pop(name, None)
-            if not turn.cancelled():
-                self.give_back(name)
-            raise
-
-    def hurry(self, name: str) -> None:
-        """Do not let `name` wait, whatever the limit says."""
-        self._hurried.add(name)
-        self._call(name)
-
-    def give_back(self, name: str) -> None:
-        self._hurried.discard(name)
-        self._free += 1
-        while self._free > 0 and self._queue:
-            self._call(next(iter(self._queue)))
-
-    def _call(self, name: str) -> None:
-        turn = self._queue.pop(name, None)
-        if turn is not None and not turn.cancelled():
-            self._free -= 1
-            turn.set_result(None)
+    async def read(self, server: str, slot: AbstractAsyncContextManager[object]) -> ServerReading: ...
 
 
 class Discovery:
@@ -78,6 +41,7 @@ class Discovery:
         max_parallel: int,
         now: Callable[[], float],
         always_reread: bool = False,
+        on_read: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._stock = stock
         self._store = store
@@ -85,8 +49,10 @@ class Discovery:
         self._owner = owner
         self._now = now
         self._always_reread = always_reread
+        self._on_read = on_read
         self._turns = Turns(max_parallel)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._attempted: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, ToolcribError] = {}
@@ -117,6 +83,7 @@ class Discovery:
         mark = record.read_at if record is not None else None
         task = asyncio.create_task(self._refresh(server, mark), name=f"read {server}")
         self._tasks[server] = task
+        self._attempted[server] = asyncio.get_running_loop().create_future()
         task.add_done_callback(lambda _: self._finished(server))
         return task
 
@@ -138,7 +105,8 @@ class Discovery:
         task = self._tasks.get(server) or self.refresh(server)
         if task is not None:
             self._turns.hurry(server)  # a few hung servers must not delay one that somebody asks for
-            await asyncio.wait({task})
+            # Whoever waits hears of the first failure; further attempts are made behind the answer.
+            await asyncio.wait({task, self._attempted[server]}, return_when=asyncio.FIRST_COMPLETED)
 
     async def read_now(self, server: str) -> None:
         """Read a server whatever is known of it; raises what kept us from it."""
@@ -164,6 +132,33 @@ class Discovery:
                 while self._tasks and not self._stock.tool_count():
                     await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
 
+    def is_wanted(self, spec: ServerSpec) -> bool:
+        """Whether the catalogue lacks a fresh reading of a configured server."""
+        return self._stock.specs.get(spec.name) == spec and spec.name in self._stock.due()
+
+    async def keep(self, spec: ServerSpec, reading: ServerReading) -> None:
+        """Write down a reading that somebody else made of a configured server; any other server is none of our business."""
+        if self._stock.specs.get(spec.name) == spec:
+            try:
+                await self._save(spec, reading)
+            except StoreUnavailable as trouble:
+                log.warning("%s: the catalogue could not be used: %s", spec.name, trouble.message)
+            self._stock.follow_others()
+
+    async def keep_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
+        """Write down why somebody else could not read a configured server."""
+        if self._stock.specs.get(spec.name) == spec:
+            try:
+                await self._save_failure(spec, error)
+            except StoreUnavailable as trouble:
+                log.warning("%s: the catalogue could not be used: %s", spec.name, trouble.message)
+            self._stock.follow_others()
+
+    def configure(self, *, max_parallel: int, always_reread: bool) -> None:
+        """Take over other limits; what runs goes on."""
+        self._turns.resize(max_parallel)
+        self._always_reread = always_reread
+
     async def close(self) -> None:
         self._closed = True
         for timer in self._soon.values():
@@ -173,8 +168,15 @@ class Discovery:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _attempt_failed(self, server: str, error: ToolcribError) -> None:
+        self._failures[server] = error
+        # After any other failure the reading is over in a moment.
+        if error.retryable and not self._attempted[server].done():
+            self._attempted[server].set_result(None)
+
     def _finished(self, server: str) -> None:
         self._tasks.pop(server, None)
+        self._attempted.pop(server).cancel()
         if server in self._again:
             self._again.discard(server)
             self.changed(server)
@@ -184,14 +186,15 @@ class Discovery:
         self.refresh(server)
 
     async def _refresh(self, server: str, mark: float | None) -> None:
-        await self._turns.take(server)
+        turn = HeldTurn(self._turns, server, lambda error: self._attempt_failed(server, error))
+        await turn.take()
         try:
             if await self._lease(server, mark):
-                await self._read(server)
+                await self._read(server, turn)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
         finally:
-            self._turns.give_back(server)
+            turn.give_back()
             self._release(server)
         self._read_here.add(server)
         self._stock.follow_others()
@@ -213,17 +216,24 @@ class Discovery:
         except StoreUnavailable:
             log.debug("the lease on %s could not be given back; it runs out by itself", server)
 
-    async def _read(self, server: str) -> None:
+    async def _read(self, server: str, turn: HeldTurn) -> None:
         spec = self._stock.specs.get(server)
         if spec is None:
             return
         try:
-            reading = await self._reader.read(server)
+            reading = await self._reader.read(server, turn)
         except ToolcribError as error:
-            self._failures[server] = error
-            await asyncio.to_thread(self._stock.save_failure, spec, error.message)
+            await self._save_failure(spec, error)
             return
-        self._failures.pop(server, None)
+        await self._save(spec, reading)
+        self._on_read(server)
+
+    async def _save(self, spec: ServerSpec, reading: ServerReading) -> None:
+        self._failures.pop(spec.name, None)
         for warning in reading.warnings:
-            log.warning("%s: %s", server, warning)
+            log.warning("%s: %s", spec.name, warning)
         await asyncio.to_thread(self._stock.save, spec, reading)
+
+    async def _save_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
+        self._failures[spec.name] = error
+        await asyncio.to_thread(self._stock.save_failure, spec, error.message)

@@ -1,0 +1,31 @@
+"""A bound on how often one server is called, where the configuration sets one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.errors import RateLimited
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.server import BUILT_IN_SERVER
+
+
+class LimitRate:
+    """Refuses a call that comes too soon at once, with the time to wait: the caller has better things to do than queue."""
+
+    def __init__(self, limiter: RateLimiter, limit: Callable[[], RateLimitConfig | None]) -> None:
+        self._limiter = limiter
+        self._limit = limit
+
+    async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        limit = self._limit()
+        if limit is not None and call.server != BUILT_IN_SERVER:
+            wait = await self._limiter.try_acquire(f"call {call.server}", limit)
+            if wait > 0:
+                raise RateLimited(
+                    f"{call.server} may be called {limit.requests_per_second:g} times a second (callRate)",
+                    retry_after_seconds=round(wait, 3),
+                    hint=f"Try again in {wait:.1f} s.",
+                )
+        return await call_next(call)

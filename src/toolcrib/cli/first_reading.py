@@ -1,0 +1,46 @@
+"""Read servers that nobody has read yet, before a command answers; needs the whole gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolcrib.app.online import open_gateway
+from toolcrib.cli.output import Output
+from toolcrib.cli.progress import Progress
+from toolcrib.config.settings import Settings
+from toolcrib.errors import ToolcribError
+from toolcrib.gateway import Gateway
+
+
+def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
+    """Read these servers, at most `wait_seconds` in all; what could not be read by then stays unread."""
+    asyncio.run(_read_first(settings, servers, wait_seconds, output))
+
+
+async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
+    # What is odd about the configuration was said already.
+    said = replace(settings, problems=(), warnings=())
+    with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
+        async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+            slots = asyncio.Semaphore(settings.max_parallel_discoveries)
+            tasks = [asyncio.create_task(_read(gateway, name, slots, progress)) for name in servers]
+            _, late = await asyncio.wait(tasks, timeout=wait_seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+    if late:
+        output.note(f"{len(late)} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
+
+
+async def _read(gateway: Gateway, server: str, slots: asyncio.Semaphore, progress: Progress) -> None:
+    async with slots:
+        progress.started(server)
+        try:
+            await gateway.read_server(server)
+        except ToolcribError as error:
+            progress.failed(server, error.message)
+        else:
+            tools = await gateway.list_tools(server, include_disabled=True)
+            progress.done(server, f"{len(tools)} tools")

@@ -1,0 +1,83 @@
+"""Every reading of a server passes here: a token first, then the visit, and again where a failure may pass."""
+
+from __future__ import annotations
+
+import asyncio
+import random as chance
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TypeVar
+
+from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.parts import ServerAccess, Visit
+from toolcrib.errors import ServerConnectionError
+from toolcrib.limits.rate import RateLimiter, Sleep
+from toolcrib.limits.retry import retrying
+from toolcrib.model.reading import ServerReading
+from toolcrib.model.server import RemoteLaunch, ServerSpec
+
+T = TypeVar("T")
+
+
+class ServerReads:
+    """Visits servers at the rate they allow."""
+
+    def __init__(
+        self,
+        access: ServerAccess,
+        limiter: RateLimiter,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        random: Callable[[], float] = chance.random,
+    ) -> None:
+        self._access = access
+        self._limiter = limiter
+        self._sleep = sleep
+        self._random = random
+
+    async def visiting(
+        self,
+        spec: ServerSpec,
+        work: Callable[[Visit], Awaitable[T]],
+        options: DiscoveryOptions,
+        slot: AbstractAsyncContextManager[object] | None = None,
+    ) -> T:
+        """What `work` learns from a server; each attempt takes a token, then runs within `slot`."""
+
+        async def attempt() -> T:
+            await self._limiter.acquire(endpoint_of(spec), options.rate_limit)
+            async with slot or nullcontext(), self._access.visit(spec) as visit:
+                return await work(visit)
+
+        return await retrying(attempt, options.retry_policy, sleep=self._sleep, random=self._random)
+
+
+class ConfiguredReads:
+    """Reads configured servers by their names, with the options of the configuration in force."""
+
+    def __init__(
+        self,
+        reads: ServerReads,
+        specs: Callable[[], Mapping[str, ServerSpec]],
+        options: Callable[[], DiscoveryOptions],
+    ) -> None:
+        self._reads = reads
+        self._specs = specs
+        self._options = options
+
+    async def read(self, server: str, slot: AbstractAsyncContextManager[object] | None = None) -> ServerReading:
+        spec = self._specs().get(server)
+        if spec is None:
+            raise ServerConnectionError("the server is not configured any more", server=server)
+        return await self._reads.visiting(spec, _whole, self._options(), slot)
+
+
+def endpoint_of(spec: ServerSpec) -> str:
+    """What is asked, whatever it is called: the address, or the command line. May hold secrets."""
+    if isinstance(spec.launch, RemoteLaunch):
+        return spec.launch.url
+    return " ".join((spec.launch.command, *spec.launch.args))
+
+
+async def _whole(visit: Visit) -> ServerReading:
+    return await visit.read()

@@ -1,0 +1,56 @@
+"""Servers that a registry names and nobody has approved: reached from outside only, and told nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from toolcrib.model.server import FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
+
+_OWN_NAMES = ("localhost", "local", "internal", "home.arpa", "lan")
+
+
+def as_stranger(spec: ServerSpec) -> ServerSpec:
+    """The server marked as coming from a registry: no variable, file or token of ours goes into its launch."""
+    return replace(spec, origin=Origin(FROM_REGISTRY, spec.origin.file))
+
+
+def is_reachable(spec: ServerSpec, *, private: bool) -> bool:
+    """Whether it may be contacted unapproved: an address, and one that is not inside our own network.
+
+    A registry must not be able to make us knock at doors behind our firewall; nor to start a program.
+    """
+    if not isinstance(spec.launch, RemoteLaunch):
+        return False
+    try:
+        host = (urlsplit(spec.launch.url).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return False
+    return bool(host) and (private or not _is_own(host))
+
+
+def with_auth(spec: ServerSpec, headers: Mapping[str, str] | None) -> ServerSpec:
+    """The server with these headers in place of whatever would sign us in; a process has none."""
+    if headers is None or not isinstance(spec.launch, RemoteLaunch):
+        return spec
+    others = {name: value for name, value in spec.launch.headers.items() if name.lower() not in _lowered(headers)}
+    # These are values, not references: nothing in them is to be resolved.
+    given = {name: value.replace("${", "${$}{") for name, value in headers.items()}
+    origin = spec.origin if spec.origin.source == FROM_REGISTRY else Origin(GIVEN_AUTH, spec.origin.file)
+    return replace(spec, launch=replace(spec.launch, headers={**others, **given}), origin=origin)
+
+
+def _lowered(headers: Mapping[str, str]) -> set[str]:
+    return {"authorization", *(name.lower() for name in headers)}
+
+
+def _is_own(host: str) -> bool:
+    if any(host == name or host.endswith(f".{name}") for name in _OWN_NAMES):
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        # A bare name is one of our own network; a number written oddly (0x7f.1) is an address after all.
+        return "." not in host or host.rpartition(".")[2][:1].isdigit()

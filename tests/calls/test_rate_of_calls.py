@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.calls.steps import Upstream, a_call, through
+from tests.fakes import Clock, FakeServer, FakeServers, spec, tool
+from toolcrib import Settings, open_gateway
+from toolcrib.app.discovering import call_limit
+from toolcrib.calls.rate import LimitRate
+from toolcrib.calls.retry import Retry
+from toolcrib.errors import RateLimited, ServerConnectionError
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.storage.memory_buckets import MemoryBuckets
+
+
+def limited(clock: Clock, limit: RateLimitConfig | None) -> LimitRate:
+    return LimitRate(RateLimiter(MemoryBuckets(clock)), lambda: limit)
+
+
+async def test_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() -> None:
+    clock, upstream = Clock(), Upstream()
+    step = limited(clock, RateLimitConfig(2.0, 1))
+    await through(step, a_call("files"), upstream)
+
+    with pytest.raises(RateLimited, match="files may be called 2 times a second") as refused:
+        await through(step, a_call("files"), upstream)
+    assert refused.value.retry_after_seconds == 0.5
+    assert refused.value.details == {"retryAfterSeconds": 0.5}
+    await through(step, a_call("web"), upstream)
+    clock.advance(0.5)
+    await through(step, a_call("files"), upstream)
+    assert len(upstream.calls) == 3
+
+
+async def test_by_default_calls_are_not_counted() -> None:
+    step, upstream = limited(Clock(), call_limit(Settings())), Upstream()
+    for _ in range(1000):
+        await through(step, a_call(), upstream)
+
+    assert len(upstream.calls) == 1000
+
+
+async def test_our_own_tools_have_no_limit() -> None:
+    step, upstream = limited(Clock(), RateLimitConfig(0.001, 1)), Upstream()
+    for _ in range(5):
+        await through(step, a_call(BUILT_IN_SERVER), upstream)
+
+    assert len(upstream.calls) == 5
+
+
+async def test_a_repeated_call_spends_another_token() -> None:
+    step = limited(Clock(), RateLimitConfig(1.0, 1))
+    upstream = Upstream(ServerConnectionError("never sent", server="files"))
+
+    with pytest.raises(RateLimited):
+        await Retry()(a_call(), call_next=lambda call: through(step, call, upstream))
+    assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(0.2, 1), (1.0, 1), (2.5, 3), (100.0, 100)])
+def test_a_second_s_worth_of_calls_may_come_at_once(rate: float, burst: int) -> None:
+    assert call_limit(Settings(call_rate=rate)) == RateLimitConfig(rate, burst)
+
+
+async def test_the_setting_reaches_the_agent_as_a_code_and_a_wait() -> None:
+    servers = FakeServers(FakeServer("files", [tool("read")]))
+    settings = Settings(servers=(spec("files"),), call_rate=0.01)
+
+    async with open_gateway(settings=settings, opener=servers) as gateway:
+        assert (await gateway.execute_tool("files", "read")).success
+        refused = await gateway.execute_tool("files", "read")
+
+    assert refused.error.code == "RATE_LIMITED"
+    assert 90 < refused.error.details["retryAfterSeconds"] <= 100

@@ -1,0 +1,104 @@
+"""`toolcrib discover` and `toolcrib warm` with real server processes."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import yaml
+
+from tests.cli.machine import Machine
+
+
+def test_discover_reads_each_server_and_shows_what_it_offers(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    ran = machine.run("discover")
+
+    assert ran.code == 0
+    assert "✓ friendly" in ran.out
+    assert "2 of 2 servers were read." in ran.out
+    assert len(machine.run("tools", "friendly", "--json", "--wait", "0").json["tools"]) == 7
+
+
+def test_discover_reads_although_everything_is_known(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.run("discover")
+    log = machine.paths.logs_dir / "friendly.log"
+    before = log.stat().st_size
+    machine.run("discover", "friendly")
+
+    assert log.stat().st_size > before
+
+
+def test_a_server_that_fails_is_told_and_the_others_are_read(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.configure(_with_entry(machine, "gone", {"command": "no-such-program"}))
+    ran = machine.run("discover", "--json")
+
+    assert ran.code == 3
+    by_name = {server["name"]: server for server in ran.json["servers"]}
+    assert (by_name["friendly"]["ok"], by_name["friendly"]["toolCount"]) == (True, 7)
+    assert by_name["gone"]["code"] == "SERVER_CONNECTION_ERROR"
+    assert "not found" in by_name["gone"]["message"]
+
+
+def test_at_the_deadline_there_is_what_was_read(machine: Machine) -> None:
+    machine.workshop("friendly")
+    hanging = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
+    machine.configure(_with_entry(machine, "stuck", hanging))
+    ran = machine.run("discover", "--deadline", "6", "--retries", "0")
+
+    assert ran.code == 3
+    assert "✓ friendly" in ran.out
+    assert "not read within the 6 s allowed" in ran.out
+    assert "1 of 2 servers were read." in ran.out
+
+
+def test_a_name_that_nobody_has_is_told_with_the_nearest(machine: Machine) -> None:
+    machine.workshop("friendly")
+    for command in ("discover", "warm"):
+        ran = machine.run(command, "frendly")
+        assert ran.code == 2
+        assert "Did you mean: friendly?" in ran.err
+
+
+def test_warm_reads_what_is_not_known_and_then_nothing(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    first = machine.run("warm", "--json")
+    assert first.code == 0
+    counted = {key: first.json[key] for key in ("totalServers", "successful", "failed", "cachedTools")}
+    assert counted == {"totalServers": 2, "successful": 2, "failed": 0, "cachedTools": 8}
+    assert (machine.paths.cache_dir / "tools_friendly.json").exists()
+    log = machine.paths.logs_dir / "friendly.log"
+    before = log.stat().st_size
+    second = machine.run("warm")
+    assert "2 servers: 2 successful, 0 failed, 8 tools cached" in second.out
+    assert log.stat().st_size == before
+    machine.run("warm", "--force", "friendly")
+    assert log.stat().st_size > before
+
+
+def test_warm_counts_a_server_that_fails(machine: Machine) -> None:
+    machine.configure("servers: {gone: {command: no-such-program}}")
+    ran = machine.run("warm")
+
+    assert ran.code == 3
+    assert "✗ gone: the command 'no-such-program' was not found" in ran.out
+    assert "1 servers: 0 successful, 1 failed, 0 tools cached" in ran.out
+
+
+def test_with_no_server_there_is_nothing_to_do(machine: Machine) -> None:
+    machine.configure("servers: {}")
+
+    assert machine.run("discover").out == "No server is configured.\n"
+    assert machine.run("warm", "--json").json["totalServers"] == 0
+
+
+def test_a_number_of_retries_that_is_none_is_refused(machine: Machine) -> None:
+    assert machine.run("warm", "--retries", "-1").code == 1
+
+
+def _with_entry(machine: Machine, name: str, entry: dict[str, object]) -> str:
+    document = yaml.safe_load(machine.paths.config_file.read_text("utf-8"))
+    document["servers"][name] = entry
+    return json.dumps(document)
