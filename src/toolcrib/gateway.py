@@ -67,6 +67,7 @@ class Gateway:
         shelf: ResultShelf,
         settings: Callable[[], Settings],
         reload: Callable[[], Awaitable[Settings]],
+        learn: Callable[[float], Awaitable[bool]],
         hints: RegistryHints | None = None,
     ) -> None:
         self._stock = stock
@@ -78,6 +79,7 @@ class Gateway:
         self._shelf = shelf
         self._settings = settings
         self._reload = reload
+        self._learn = learn
         self._hints = hints
 
     @property
@@ -88,6 +90,13 @@ class Gateway:
     async def reload(self) -> Settings:
         """Read the configuration again; only what changed reconnects, and a bad edit changes nothing."""
         return await self._reload()
+
+    async def learn_tools(self, seconds: float) -> bool:
+        """Wait until search knows what every tool means, but no longer than `seconds`; whether it does.
+
+        Without waiting it comes to that in the background; until then new tools are found by their words.
+        """
+        return await self._learn(seconds)
 
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""

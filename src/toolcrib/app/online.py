@@ -189,6 +189,10 @@ class Online:
             )
             await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
 
+    async def _learn(self, seconds: float) -> bool:
+        self._study.start(self._tell_of_shadowed_rules)
+        return await self._study.settle(seconds)
+
     def _tell_of_shadowed_rules(self) -> None:
         """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""
         if self.settings.rule_precedence != "deny":
@@ -272,6 +276,7 @@ class Online:
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
+            learn=self._learn,
             hints=self._hints,
         )
 

@@ -22,7 +22,9 @@ class Study:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, when_indexed: Callable[[], None]) -> None:
-        """Begin; `when_indexed` is called once, as soon as every known tool can be found by its words."""
+        """Begin, if that was not done; `when_indexed` is called once, as soon as all tools can be found by their words."""
+        if self._task is not None:
+            return
         self._stock.call_on_change(self._changed.set)
         self._changed.set()
         self._task = asyncio.create_task(self._work(when_indexed), name="study")

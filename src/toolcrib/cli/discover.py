@@ -22,6 +22,9 @@ from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.model.server import ServerSpec
 
+# What the tools mean is worked out at once, a hundred a second, so that the next search is as good as it gets.
+LEARNING_SECONDS = 180.0
+
 Work = Callable[[MCPDiscoveryService, Progress], Awaitable[Any]]
 
 
@@ -61,7 +64,9 @@ def with_service(settings: Settings, specs: Sequence[ServerSpec], output: Output
         names = [spec.name for spec in specs]
         with Progress(output.err, "Reading servers", names, is_quiet=output.is_quiet) as progress:
             async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-                return await work(gateway.discovery_service, progress)
+                result = await work(gateway.discovery_service, progress)
+                await gateway.learn_tools(LEARNING_SECONDS)
+                return result
 
     return asyncio.run(opened())
 

@@ -14,6 +14,10 @@ from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 
 
+# What the tools mean is learnt along: a hundred take a second.
+LEARNING_SECONDS = 20.0
+
+
 def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
     """Read these servers, at most `wait_seconds` in all; what could not be read by then stays unread."""
     asyncio.run(_read_first(settings, servers, wait_seconds, output))
@@ -30,6 +34,7 @@ async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: 
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+            await gateway.learn_tools(LEARNING_SECONDS)
     if late:
         output.note(f"{len(late)} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
 
