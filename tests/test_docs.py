@@ -41,6 +41,15 @@ def test_every_example_of_the_library_page_prints_what_it_promises() -> None:
         assert said.getvalue().splitlines() == PROMISED.findall(block), f"example {number}"
 
 
+def test_the_example_of_the_search_page_finds_what_it_promises() -> None:
+    page = (DOCS / "search.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(block, "search.md", "exec"), {"__name__": "__main__"})
+    assert said.getvalue().splitlines() == PROMISED.findall(block)
+
+
 def test_every_example_promises_something() -> None:
     assert len(blocks("python")) >= 6
     assert all(PROMISED.search(block) for block in blocks("python"))
