@@ -94,15 +94,19 @@ class Measurement:
         if labelled.name == INTENTS:
             for name in self._names:
                 self._intents(folder, labelled, name)
+        self._write()
 
     def finish(self) -> None:
         if self._ours:
             self.results.reliability = trust.reliability(self._ours)
         self.results.take_over(read_results(self._asked.earlier))
-        if self._asked.json:
-            self.results.write(self._asked.json)
+        self._write()
         if self._asked.svg:
             self._asked.svg.write_text(chart(self.results), encoding="utf-8")
+
+    def _write(self) -> None:
+        if self._asked.json:
+            self.results.write(self._asked.json)
 
     def _quality(self, labelled: LabelledSet, name: str) -> None:
         ranker = RANKERS[name](self._cache)
@@ -126,7 +130,7 @@ class Measurement:
         parts = self._asked.parts
         if "nothing-fits" in parts:
             catalogues = self._asked.catalogues
-            found = trust.nothing_fits(labelled, lambda: RANKERS[name](self._cache), random.Random(CHANCE), catalogues)
+            found = trust.nothing_fits(labelled, RANKERS[name](self._cache), random.Random(CHANCE), catalogues)
             self.results.nothing_fits[name] = found
             _tell("nothing fits", name, found)
         if "resources" in parts:

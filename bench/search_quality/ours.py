@@ -71,6 +71,7 @@ class Words:
         self._count = 0
 
     def build(self, tools: Sequence[Tool]) -> None:
+        self._words, self._numbers = Bm25(), {}
         by_server = sorted(range(len(tools)), key=lambda number: tools[number].server)
         for _, group in groupby(by_server, key=lambda number: tools[number].server):
             numbers = list(group)

@@ -19,7 +19,7 @@ class Ranked(NamedTuple):
 
 
 class Ranker(Protocol):
-    """Built once, then asked. `answer` is the text an agent would get to read, empty where that is not defined."""
+    """Built, then asked; building again starts anew. `answer` is the text an agent would get to read, empty where that is not defined."""
 
     def build(self, tools: Sequence[Tool]) -> None: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import tempfile
@@ -33,18 +34,25 @@ def costs(folder: Path, name: str, cache_folder: Path | None, count: int | None)
     labelled = read_set(folder)
     tools = labelled.tools if count is None else enlarge(labelled.tools, count)
     queries = labelled.queries[:: max(1, len(labelled.queries) // QUERIES_ASKED)]
-    gc.collect()
-    before = resident_megabytes(os.getpid())
+    before = resident()
     cache = VectorCache(cache_folder)
     start = time.perf_counter()
     ranker = RANKERS[name](cache)
     ranker.build(tools)
     built = time.perf_counter() - start + cache.spared_seconds
     times = speed(ask(ranker, queries))
-    gc.collect()
-    grown = resident_megabytes(os.getpid()) - before
+    grown = resident() - before
     found = {"tools": float(len(tools)), "build s": built, "memory MB": grown, **times}
     return {**found, **(loading(ranker.index, queries) if isinstance(ranker, Shipped) and can_be_stored() else {})}
+
+
+def resident() -> float:
+    """Megabytes in use, after what is free was given back: room left over from reading would hide what comes next."""
+    gc.collect()
+    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if give_back is not None:
+        give_back(0)
+    return resident_megabytes(os.getpid())
 
 
 def loading(index: ToolIndex, queries: Sequence[Asked]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -110,6 +111,8 @@ class FastMcp:
     def __init__(self, _cache: VectorCache) -> None:
         self._search = importlib.import_module("fastmcp.server.transforms.search")
         self._tool_type: Any = importlib.import_module("fastmcp.tools.base").Tool
+        # It warns of every tool name that is not plain ASCII, and real servers have many.
+        logging.getLogger("mcp.shared.tool_name_validation").setLevel(logging.ERROR)
         self._transform: Any = None
         self._tools: list[Any] = []
         self._numbers: dict[str, int] = {}

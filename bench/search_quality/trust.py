@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -17,15 +17,12 @@ from bench.search_quality.ranker import Ranker
 CATALOGUE_SERVERS = 50
 
 
-def nothing_fits(
-    labelled: LabelledSet, make: Callable[[], Ranker], chance: random.Random, catalogues: int
-) -> dict[str, float]:
+def nothing_fits(labelled: LabelledSet, ranker: Ranker, chance: random.Random, catalogues: int) -> dict[str, float]:
     """AUROC of the top hit's score: queries whose tool is in a random catalogue against as many whose tool is not."""
     present: list[float] = []
     absent: list[float] = []
     for _ in range(catalogues):
         numbers = _random_catalogue(labelled, chance)
-        ranker = make()
         ranker.build([labelled.tools[number] for number in sorted(numbers)])
         inside = [asked for asked in labelled.queries if asked.wanted <= numbers]
         outside = [asked for asked in labelled.queries if not asked.wanted & numbers]
