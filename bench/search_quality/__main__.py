@@ -18,6 +18,7 @@ from bench.search_quality.data import (
     read_set,
     sample,
 )
+from bench.search_quality.options import options
 from bench.search_quality.ours import Shipped
 from bench.search_quality.ranker import Ranker
 from bench.search_quality.rankers import RANKERS, installed
@@ -26,53 +27,8 @@ from bench.search_quality.results import Results, read_results
 from bench.search_quality.tables import document
 from bench.search_quality.vectors import VectorCache
 
-PARTS = ("quality", "typos", "nothing-fits", "resources", "large")
-DEFAULT_PARTS = PARTS[:-1]
 LARGE = 100_000
 CHANCE = 20_261_115
-
-
-def options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench/retrieval.py", description="How well, how fast and at what price search finds tools."
-    )
-    parser.add_argument(
-        "folders", type=Path, nargs="*", metavar="DIR", help="a labelled set, or a folder of the known sets"
-    )
-    parser.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these")
-    parser.add_argument(
-        "--rankers",
-        nargs="*",
-        default=list(RANKERS),
-        choices=list(RANKERS),
-        metavar="RANKER",
-        help=f"only these of: {', '.join(RANKERS)}",
-    )
-    parser.add_argument(
-        "--parts",
-        nargs="+",
-        default=list(DEFAULT_PARTS),
-        choices=PARTS,
-        metavar="PART",
-        help=f"only these of: {', '.join(PARTS)}; all but the last unless asked for",
-    )
-    parser.add_argument("--sample", type=int, metavar="N", help="at most N queries of each set, for a quick look")
-    parser.add_argument(
-        "--catalogues", type=int, default=20, metavar="N", help="random catalogues for the part nothing-fits (20)"
-    )
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vectors and indexes here for the next run")
-    parser.add_argument(
-        "--with",
-        dest="earlier",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="JSON of earlier runs to compare with",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything to FILE")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the chart to FILE")
-    return parser.parse_args(arguments)
 
 
 class Measurement:
@@ -85,7 +41,7 @@ class Measurement:
         self._ours: list[measure.Answer] = []
         self.results = Results()
 
-    def set(self, folder: Path) -> None:
+    def measure_set(self, folder: Path) -> None:
         """All that was asked for about one set."""
         labelled = sample(read_set(folder), self._asked.sample, random.Random(CHANCE))
         parts = self._asked.parts
@@ -162,7 +118,7 @@ def main(arguments: list[str]) -> int:
         return 0
     run = Measurement(asked)
     for folder in folders:
-        run.set(folder)
+        run.measure_set(folder)
     run.finish()
     print(f"\n{document(run.results)}")
     return 0

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import toolcrib.search
-from bench.search_quality.ranker import Ranked, best
+from bench.search_quality.ranker import Ranked
 from bench.search_quality.vectors import VectorCache, VectorRanker
 from tests.server.agent_tokens import compact
 from toolcrib.answers import pack_hits
@@ -68,7 +67,6 @@ class Words:
     def __init__(self, _cache: VectorCache) -> None:
         self._words = Bm25()
         self._numbers: dict[int, int] = {}
-        self._count = 0
 
     def build(self, tools: Sequence[Tool]) -> None:
         self._words, self._numbers = Bm25(), {}
@@ -77,15 +75,12 @@ class Words:
             numbers = list(group)
             block = self._words.add(server_documents([tools[number] for number in numbers], [()] * len(numbers)))
             self._numbers.update(zip(block.numbers, numbers, strict=True))
-        self._count = len(tools)
 
     def rank(self, query: str, limit: int = 10) -> list[Ranked]:
         parsed = Query.parse(query, self._words.__contains__)
-        found: Mapping[int, float] = self._words.scores({**parsed.own, **parsed.kin})
-        scores = np.zeros(self._count, np.float32)
-        for document, score in found.items():
-            scores[self._numbers[document]] = score
-        return best(scores, limit)
+        found = self._words.scores({**parsed.own, **parsed.kin})
+        top = heapq.nsmallest(limit, ((-score, self._numbers[document]) for document, score in found.items()))
+        return [Ranked(number, -score) for score, number in top]
 
     def answer(self, _query: str) -> str:
         return ""
@@ -140,7 +135,7 @@ def _code() -> str:
     )
 
 
-def _digest(texts: Any) -> str:
+def _digest(texts: Iterable[str]) -> str:
     found = hashlib.sha256()
     for text in texts:
         found.update(text.encode())

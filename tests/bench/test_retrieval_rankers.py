@@ -27,6 +27,7 @@ from bench.search_quality.measure import Run, ask, summed_up
 from bench.search_quality.ours import Shipped, Words
 from bench.search_quality.ranker import Ranked, best
 from bench.search_quality.rankers import NEEDED, installed
+from bench.search_quality.resources import in_a_child
 from bench.search_quality.results import Results, read_results
 from bench.search_quality.rivals import Fused, PlainBm25, Seed
 from bench.search_quality.tables import document
@@ -230,3 +231,19 @@ def test_an_unscored_ranker_has_no_say_on_whether_nothing_fits(data: Path) -> No
             return [Ranked(0, math.nan)]
 
     assert nothing_fits(read_set(data / INTENTS), Silent(NO_CACHE), random.Random(1), catalogues=1) == {}
+
+
+def test_our_index_ranks_the_same_when_it_comes_from_the_cache(tmp_path: Path) -> None:
+    found = []
+    for _ in range(2):
+        shipped = Shipped(VectorCache(tmp_path))
+        shipped.build(tools())
+        found.append((shipped.rank("send a letter"), shipped.packed("send a letter"), shipped.answer("send a letter")))
+    assert found[0] == found[1]
+    assert '"tool":"send"' in found[0][2]
+
+
+def test_the_price_of_a_ranker_is_measured_in_a_process_of_its_own(data: Path) -> None:
+    found = in_a_child(data / INTENTS, "bm25", None, tools=30)
+    assert found["tools"] == 30
+    assert {"build s", "memory MB", "p50 ms", "p99 ms"} <= found.keys()
