@@ -11,7 +11,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench servers wheel model clean
+.PHONY: help setup run test coverage check fix bench rivals servers wheel model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,10 @@ fix: $(READY)  ## format the code and mend what the linter can
 bench: servers  ## measure; every file in bench/ that can be run
 	$(BIN)/python scripts/run_benchmarks.py
 
+rivals:  ## install what bench/retrieval.py compares search with into .venv-bench; several GB
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip --disable-pip-version-check -qq install -r requirements/bench.txt
+
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
@@ -60,6 +64,6 @@ model: $(READY)  ## build the search model from DATA=folder; wants a GPU (traini
 	$(BIN)/python -m training.install training/.out
 
 clean:  ## remove everything that was installed or built here
-	rm -rf .venv .test-servers dist .coverage .coverage.* .coverage-html
+	rm -rf .venv .venv-bench .test-servers dist .coverage .coverage.* .coverage-html
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench scripts -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

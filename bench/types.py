@@ -19,8 +19,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.report import Figure, Report, arguments, percentile
 from bench.retrieval_lexical import DATA_BESIDE_THE_PROJECT
+
+from bench.report import Figure, Report, arguments, percentile
 from bench.tokens import real_servers, state
 from toolcrib.app.online import open_gateway
 from toolcrib.config.load import load_settings
