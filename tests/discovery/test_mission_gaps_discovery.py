@@ -69,7 +69,9 @@ def test_each_part_of_the_service_has_a_module_of_its_own(module: str, name: str
 
 def test_the_service_has_more_tests_than_the_seed_asks_for() -> None:
     files = [*(ROOT / "tests" / "discovery").glob("test_*.py"), *(ROOT / "tests" / "limits").glob("test_*.py")]
-    tests = [name for file in files for name in re.findall(r"^(?:async )?def test_", file.read_text("utf-8"), re.M)]
+    tests = [
+        name for file in files for name in re.findall(r"^(?:async )?def test_", file.read_text("utf-8"), re.MULTILINE)
+    ]
 
     assert len(tests) >= 26
 
