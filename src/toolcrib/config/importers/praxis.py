@@ -20,7 +20,7 @@ _UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
-    """The endpoints of the agent and the servers of its MCP section."""
+    """The endpoints of the agent and the servers of its MCP section, which may switch all of them off."""
     if not is_map(document, origin, findings):
         return []
     agent, mcp = map_of(document.get("agent")), map_of(document.get("mcp"))
@@ -28,14 +28,10 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     endpoints = agent.get(key)
     if isinstance(endpoints, list):
         endpoints = [_named({"url": item} if isinstance(item, str) else item) for item in endpoints]
-    servers = each_entry(mcp.get("servers"), _with_seconds)
-    if mcp.get("enabled") is False:
-        servers = each_entry(servers, lambda entry: {**entry, "enabled": False})
     external = EntryImport(_MANNER, f"agent.{key}", origin, findings).specs(each_entry(endpoints, _with_seconds))
-    return [
-        *(replace(spec, contract=REMOTE_MCP) for spec in external),
-        *EntryImport(_MANNER, "mcp.servers", origin, findings).specs(servers),
-    ]
+    own = EntryImport(_MANNER, "mcp.servers", origin, findings).specs(each_entry(mcp.get("servers"), _with_seconds))
+    specs = [*(replace(spec, contract=REMOTE_MCP) for spec in external), *own]
+    return [replace(spec, enabled=False) for spec in specs] if mcp.get("enabled") is False else specs
 
 
 def _named(item: Any) -> Any:

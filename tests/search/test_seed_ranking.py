@@ -1,0 +1,98 @@
+"""What seed 002 asks of a ranking, whatever it is computed from: which match counts more, how long it takes, how much it holds."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+from tests.search.catalogue import ISSUES, ids, tool
+from toolcrib.model.tool import Tool
+from toolcrib.search.index import ToolIndex
+
+VERBS = ("archive", "copy", "merge", "rename", "translate", "print", "sort", "share", "lock", "count")
+NOUNS = ("invoice", "photo", "ticket", "branch", "recipe", "contract", "playlist", "sensor", "ledger", "poster")
+ENDS = ("of a team", "by number", "from last week", "as a table", "in every region")
+TOOLS = 10_000
+
+
+@pytest.fixture(scope="module")
+def crowd() -> ToolIndex:
+    """As many tools as the seeds allow, each with a vector; what the vectors mean does not matter here."""
+    index = ToolIndex()
+    index.add_words(_made(number) for number in range(TOOLS))
+    chance = np.random.default_rng(1)
+    while waiting := index.unencoded(1_000):
+        vectors = chance.normal(size=(len(waiting), index.encoder.dimensions)).astype(np.float32)
+        index.put_vectors(waiting, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    return index
+
+
+def _made(number: int) -> Tool:
+    verb, noun, end = VERBS[number % 10], NOUNS[number // 10 % 10], ENDS[number // 100 % 5]
+    schema = {"type": "object", "properties": {noun: {"type": "string", "description": f"Which {noun} to {verb}"}}}
+    return tool(
+        f"server-{number // 50}", f"{verb}_{noun}_{number}", f"{verb.title()} a {noun} {end}.", inputSchema=schema
+    )
+
+
+def order(*tools: Tool, query: str, **tags: str) -> list[str]:
+    index = ToolIndex([*tools, *ISSUES], tags=lambda one: [tags[one.name]] if one.name in tags else [])
+    return [id.partition(":")[2] for id in ids(index.search(query, limit=20)) if id.startswith("s:")]
+
+
+def test_a_query_that_is_the_name_is_before_one_that_is_in_the_description() -> None:
+    described = tool("s", "post_it", "Use it to rotate keys, when rotate keys is what you want.")
+    named = tool("s", "rotate_keys", "Replace them by new ones.")
+
+    assert order(described, named, query="rotate keys") == ["rotate_keys", "post_it"]
+
+
+def test_a_query_that_is_in_the_description_is_before_one_that_is_nowhere() -> None:
+    elsewhere = tool("s", "brew", "Makes coffee.")
+    described = tool("s", "post_it", "Rotate keys of an account.")
+
+    assert order(elsewhere, described, query="rotate keys") == ["post_it", "brew"]
+
+
+@pytest.mark.parametrize("place", ["name", "description"])
+def test_each_word_that_is_found_counts(place: str) -> None:
+    def saying(key: str, words: str) -> Tool:
+        return tool("s", words.replace(" ", "_")) if place == "name" else tool("s", key, f"{words.title()}.")
+
+    both, one, none = (
+        saying("a", "rotate signing things"),
+        saying("b", "rotate other things"),
+        saying("c", "own things"),
+    )
+
+    assert order(none, one, both, query="rotate the signing keys") == [both.name, one.name, none.name]
+
+
+def test_a_tag_in_the_query_counts_and_counts_less_than_a_word_of_the_name() -> None:
+    plain, tagged = tool("s", "tool_a", "Does it."), tool("s", "tool_b", "Does it.")
+    named = tool("s", "payroll_run", "Does it.")
+
+    assert order(plain, tagged, query="payroll for march", tool_b="payroll")[0] == "tool_b"
+    assert order(plain, tagged, named, query="payroll for march", tool_b="payroll")[:2] == ["payroll_run", "tool_b"]
+
+
+def test_a_search_of_ten_thousand_tools_takes_less_than_100_ms(crowd: ToolIndex) -> None:
+    queries = ["invoice", "rename the photo of my team", "translate last week's contract and share it as a table"] * 3
+    seconds = []
+    for query in queries:
+        began = time.process_time()  # a busy machine must not fail this
+        assert len(crowd.search(query)) == 10
+        seconds.append(time.process_time() - began)
+
+    assert median(seconds) < 0.1
+
+
+def test_the_index_of_ten_thousand_tools_is_smaller_than_100_mb(crowd: ToolIndex, tmp_path: Path) -> None:
+    crowd.save(tmp_path / "index")
+
+    assert len(crowd) == TOOLS
+    assert (tmp_path / "index").stat().st_size < 100_000_000
