@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,7 +12,9 @@ import time
 import pytest
 
 from tests.cli.machine import BOUND_SECONDS, CONFIG, TOOLS, Machine, check_golden
+from toolcrib.app.offline import open_offline
 from toolcrib.catalog.store import GatewayRow
+from toolcrib.config.load import load_settings
 from toolcrib.storage.sqlite import SqliteCatalog
 
 COMMANDS = {
@@ -99,6 +102,25 @@ def test_a_mistyped_query_is_understood_and_says_so_when_asked(seeded: Machine) 
     assert "Understood as: github issue" in ran.out
 
 
+def test_how_near_the_meanings_are_is_explained_once_a_gateway_has_learnt_the_tools(seeded: Machine) -> None:
+    learn_meanings(seeded)
+
+    assert re.search(r"Meaning: 0\.\d\d close", seeded.run("search", "github issue", "--explain").out)
+    best = seeded.run("search", "github issue", "--explain", "--json").json["results"][0]
+    assert best["tool"] == "create_issue"
+    assert 0 < best["explanation"]["closeness"] < 1
+
+
+def learn_meanings(machine: Machine) -> None:
+    """What a gateway does in the background."""
+    offline = open_offline(load_settings(), machine.paths)
+    while offline.stock.index_next():
+        pass
+    while (lesson := offline.stock.finder.next_lesson()) is not None:
+        offline.stock.finder.take(lesson, lesson.learn())
+    offline.store.close()
+
+
 def test_a_query_that_nothing_fits_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
     assert seeded.run("search", "xylophone zebra").code == 2
     assert seeded.run("search", "xylophone zebra", "--json").json["results"] == []
@@ -172,7 +194,9 @@ def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine
     )
     ran = run_unmeasured(code)
     assert ran.stderr == "[]\n"
-    for command in "list search tools inspect execute config logs doctor serve trust settings completion".split():
+    for (
+        command
+    ) in "list search tools inspect execute config logs doctor discover warm serve trust settings completion".split():
         assert f"    {command} " in ran.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from toolcrib.schema.safe_values import own_value, plausible_arguments
 from toolcrib.schema.shape import members, resolved
 
 MAX_EXAMPLES = 5
+# It stands in the details of the tool, which are to stay short.
+LONGEST_PUT_TOGETHER = 200
 
 
 def examples(definition: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -45,7 +48,9 @@ def _put_together(schema: Any) -> Iterator[dict[str, Any]]:
     shown = {name: whole["examples"][0] for name, whole in wholes.items() if _has_example(whole)}
     others = {name: own_value(wholes[name]) for name in wholes if name in found.required and name not in shown}
     if shown and all(is_own for is_own, _ in others.values()):
-        yield {name: shown[name] if name in shown else others[name][1] for name in wholes if name in shown | others}
+        whole = {name: shown[name] if name in shown else others[name][1] for name in wholes if name in shown | others}
+        if len(json.dumps(whole, default=str)) <= LONGEST_PUT_TOGETHER:
+            yield whole
 
 
 def _has_example(schema: Mapping[str, Any]) -> bool:

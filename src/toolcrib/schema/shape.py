@@ -64,6 +64,8 @@ def target(reference: str, root: Any) -> Any:
         return None
     found = root
     for step in reference.split("/")[1:]:
+        if found is None:
+            break
         key = unquote(step).replace("~1", "/").replace("~0", "~")
         if isinstance(found, list):
             found = found[int(key)] if key.isdecimal() and len(key) < 6 and int(key) < len(found) else None
