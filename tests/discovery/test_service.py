@@ -544,7 +544,10 @@ class Introspector:
         self.called = called
 
     async def output_schema(
-        self, config: ServerSpec, definition: Mapping[str, Any], call: Any  # noqa: ARG002 (the protocol's signature)
+        self,
+        config: ServerSpec,
+        definition: Mapping[str, Any],
+        call: Any,
     ) -> Mapping[str, Any] | None:
         name = definition["name"]
         if not name.startswith("get"):

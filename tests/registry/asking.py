@@ -23,7 +23,7 @@ class Waits:
     seconds: list[float] = field(default_factory=list)
     acquired: int = 0
 
-    async def take(self, key: str, limit: RateLimitConfig) -> float:  # noqa: ARG002 (the protocol's signature)
+    async def take(self, key: str, limit: RateLimitConfig) -> float:
         self.acquired += 1
         return 0.0
 
@@ -32,6 +32,7 @@ class Waits:
 
 
 NO_CHANCE: Callable[[], float] = lambda: 0.5  # noqa: E731 (half of the jitter is none)
+PATIENT = RetryPolicy()
 RATE = RateLimitConfig(2.0, burst_size=1)
 
 
@@ -45,7 +46,7 @@ async def asking(
     max_bytes: int = 1_000_000,
     most_pages: int = 100,
     base_url: str = "",
-    retries: RetryPolicy = RetryPolicy(),
+    retries: RetryPolicy = PATIENT,
     limiter: RateLimiter | None = None,
 ) -> AsyncIterator[RegistryClient]:
     waits = waits or Waits()

@@ -56,7 +56,11 @@ def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec) -> Manifest
     own = Tool(config.name, discovered.tool_name, discovered.definition)
     status: ApprovalStatus = "pending" if config.origin.source in UNTRUSTED_SOURCES else "auto_approved"
     return manifest_of(
-        public_tool(own, config), config, status=status, upstream_name=own.name, output_schema=discovered.output_schema_json
+        public_tool(own, config),
+        config,
+        status=status,
+        upstream_name=own.name,
+        output_schema=discovered.output_schema_json,
     )
 
 

@@ -80,7 +80,7 @@ class CapabilityExport(Protocol):
 class ManifestMaker(Protocol):
     """Makes the capability of a tool."""
 
-    def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest: ...
+    def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec, /) -> Manifest: ...
 
 
 class SchemaTypes(Protocol):
