@@ -109,9 +109,10 @@ class Introspector:
         known = self._stock.learnt_shape(stocked)
         if known is not None and known.schema:
             return known.schema
-        names = (tool.name, stocked.upstream_name)
-        given = chosen_arguments(self._inputs(), tool.server, names)
-        found = await introspect_output(tool, lambda arguments: self._ask(tool, arguments), given)
+        # The server's own name tells whether it only reads; a prefix of ours says nothing about that.
+        own = Tool(tool.server, stocked.upstream_name, tool.definition)
+        given = chosen_arguments(self._inputs(), tool.server, (tool.name, own.name))
+        found = await introspect_output(own, lambda arguments: self._ask(tool, arguments), given)
         if found is not None and not tool.output_schema:
             self._keep(stocked, found)
         return found
