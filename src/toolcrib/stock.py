@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from toolcrib.capabilities.contracts import FALLBACK_TAG, external_tool, fallback_tools
+from toolcrib.capabilities.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
@@ -291,9 +291,7 @@ class Stock:
         return record is not None and record.read_at is None and bool(record.error)
 
     def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
-        public = external_tool(tool, spec) if spec is not None and spec.contract else tool
-        if spec is not None and spec.prefix:
-            public = Tool(public.server, spec.prefix + public.name, public.definition)
+        public = tool if spec is None else public_tool(tool, spec)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         return StockedTool(

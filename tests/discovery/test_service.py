@@ -543,7 +543,12 @@ class Introspector:
     def __init__(self, called: list[str]) -> None:
         self.called = called
 
-    async def output_schema(self, definition: Mapping[str, Any], call: Any) -> Mapping[str, Any] | None:
+    async def output_schema(
+        self,
+        config: ServerSpec,
+        definition: Mapping[str, Any],
+        call: Any,
+    ) -> Mapping[str, Any] | None:
         name = definition["name"]
         if not name.startswith("get"):
             return None

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.servers.registry import Registry
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.limits.retry import RetryPolicy
 from toolcrib.registry.answers import Answers, NoAnswers
 from toolcrib.registry.client import RegistryClient
 from toolcrib.registry.mirror import Mirror
-from toolcrib.registry.politeness import Backoff
 from toolcrib.upstream.web import open_web
 
 
@@ -22,15 +23,17 @@ class Waits:
     seconds: list[float] = field(default_factory=list)
     acquired: int = 0
 
-    async def acquire(self) -> None:
+    async def take(self, key: str, limit: RateLimitConfig) -> float:
         self.acquired += 1
+        return 0.0
 
     async def sleep(self, seconds: float) -> None:
         self.seconds.append(seconds)
 
 
 NO_CHANCE: Callable[[], float] = lambda: 0.5  # noqa: E731 (half of the jitter is none)
-BACKOFF = Backoff(3, 1.0, 2.0, 30.0, 0.1, NO_CHANCE)
+PATIENT = RetryPolicy()
+RATE = RateLimitConfig(2.0, burst_size=1)
 
 
 @asynccontextmanager
@@ -43,17 +46,20 @@ async def asking(
     max_bytes: int = 1_000_000,
     most_pages: int = 100,
     base_url: str = "",
-    retries: Backoff = BACKOFF,
+    retries: RetryPolicy = PATIENT,
+    limiter: RateLimiter | None = None,
 ) -> AsyncIterator[RegistryClient]:
     waits = waits or Waits()
     async with open_web(user_agent="toolcrib/test", connect_seconds=5, seconds=seconds, max_bytes=max_bytes) as web:
         yield RegistryClient(
             base_url or registry.url,
             web,
-            pace=waits,
+            limiter=limiter or RateLimiter(waits),
+            rate=RATE,
             retries=retries,
             answers=answers or NoAnswers(),
             sleep=waits.sleep,
+            random=NO_CHANCE,
             most_pages=most_pages,
         )
 

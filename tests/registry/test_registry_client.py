@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Clock
-from tests.registry.asking import BACKOFF, Waits, asking, mirror_at
+from tests.registry.asking import Waits, asking, mirror_at
 from tests.servers.registry import ATLAS, POST, Fault, Registry, entry, serve
 from toolcrib.errors import AuthenticationFailed, CallTimeout, RateLimited, RegistryError, ServerConnectionError
+from toolcrib.limits.rate import RateLimiter
+from toolcrib.limits.retry import RetryPolicy
 from toolcrib.registry.client import servers_url
-from toolcrib.registry.politeness import Backoff, EvenPace
 from toolcrib.registry.registries import Registries
+from toolcrib.storage.memory_buckets import MemoryBuckets
 
 pytestmark = pytest.mark.anyio
 
@@ -135,21 +137,21 @@ async def test_a_wait_that_is_too_long_or_too_often_is_an_error_that_says_when(r
 async def test_a_registry_that_stays_silent_is_a_timeout(registry: Registry) -> None:
     registry.faults.extend([Fault(is_silent=True)] * 2)
 
-    async with asking(registry, seconds=0.1, retries=Backoff(1, 1.0, 2.0, 30.0, 0.0, lambda: 0.5)) as client:
+    async with asking(registry, seconds=0.1, retries=RetryPolicy(max_retries=1)) as client:
         with pytest.raises(CallTimeout):
             await client.search("atlas")
 
     assert len(registry.requests) == 2
 
 
-async def test_nobody_at_the_address_is_tried_again_and_then_an_error(registry: Registry) -> None:
+async def test_nobody_at_the_address_is_an_error_at_once(registry: Registry) -> None:
     waits = Waits()
 
     async with asking(registry, waits=waits, base_url="http://127.0.0.1:9") as client:
         with pytest.raises(ServerConnectionError):
             await client.search("atlas")
 
-    assert waits.seconds == [1.0, 2.0, 4.0]
+    assert waits.seconds == []
 
 
 @pytest.mark.parametrize(
@@ -273,26 +275,18 @@ async def test_several_words_are_asked_one_by_one_where_none_holds_them_all(regi
 # -- politeness
 
 
-async def test_requests_keep_their_distance() -> None:
+async def test_requests_keep_their_distance(registry: Registry) -> None:
     clock, waits = Clock(), Waits()
 
     async def sleep(seconds: float) -> None:
         await waits.sleep(seconds)
         clock.advance(seconds)
 
-    pace = EvenPace(2.0, now=clock, sleep=sleep)
-    for _ in range(3):
-        await pace.acquire()
-    clock.advance(60)
-    await pace.acquire()
+    limiter = RateLimiter(MemoryBuckets(clock), sleep=sleep)
+    async with asking(registry, limiter=limiter) as client:
+        for _ in range(3):
+            await client.search("atlas")
+        clock.advance(60)
+        await client.search("atlas")
 
     assert waits.seconds == [0.5, 0.5]
-
-
-async def test_waits_grow_to_their_limit_and_vary_by_chance() -> None:
-    patient = Backoff(9, 1.0, 2.0, 5.0, 0.1, lambda: 1.0)
-
-    assert [patient.delay(attempt, None) for attempt in (1, 2, 3, 4)] == [1.1, 2.2, 4.4, 5.5]
-    assert BACKOFF.delay(4, None) is None
-    assert BACKOFF.delay(1, 12.0) == 12.0
-    assert BACKOFF.delay(1, 31.0) is None

@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Clock
-from tests.registry.asking import Backoff, Waits, asking, mirror_at
+from tests.registry.asking import Waits, asking, mirror_at
 from tests.servers.registry import ATLAS, LEDGER, PLAGUE, Fault, Registry, entry, serve
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import RegistryError
+from toolcrib.limits.retry import RetryPolicy
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.sync import SyncReport, sync
 
 pytestmark = pytest.mark.anyio
 # 2026-03-01, a month after everything in the test registry was published.
 START = 1_772_323_200.0
-IMPATIENT = Backoff(0, 1.0, 2.0, 30.0, 0.0, lambda: 0.5)
+IMPATIENT = RetryPolicy(max_retries=0)
 
 
 @pytest.fixture

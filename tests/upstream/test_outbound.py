@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from toolcrib.errors import ValidationError
+from toolcrib.model.addresses import is_public_address
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
-from toolcrib.upstream.outbound import check_outbound, is_public
+from toolcrib.upstream.outbound import check_outbound
 
 CHOSEN = {
     "dev": ServerSpec("dev", RemoteLaunch("http://127.0.0.1:3000/mcp")),
@@ -44,12 +45,12 @@ async def resolved(_: str, __: int) -> list[str]:
     ],
 )
 def test_addresses_that_not_everyone_can_reach_are_not_public(address: str) -> None:
-    assert not is_public(address)
+    assert not is_public_address(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
 def test_addresses_of_the_internet_are_public(address: str) -> None:
-    assert is_public(address)
+    assert is_public_address(address)
 
 
 @pytest.mark.parametrize("url", ["https://example.com/mcp", "https://example.com:8443/", "https://example.com:80/"])

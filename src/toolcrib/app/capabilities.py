@@ -65,9 +65,14 @@ def open_capabilities(
     registrations = Registrations(store, now=time.time)
     shelves = StockShelves(offline.stock, offline.store)
     catalogue = CapabilityCatalogue(registrations, approvals, shelves, ToolIndex)
-    files = CapabilityFiles(paths.capabilities_dir / "servers")
+    files = capability_files(paths)
     marketplace = Marketplace(catalogue, registrations, now=time.time, tell=tell)
     return Capabilities(store, Review(approvals, files), catalogue, marketplace, files)
+
+
+def capability_files(paths: Paths) -> CapabilityFiles:
+    """The folders below the state folder; nothing is written by naming them."""
+    return CapabilityFiles(paths.capabilities_dir / "servers")
 
 
 @contextmanager

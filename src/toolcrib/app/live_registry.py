@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from toolcrib.app.discovering import retry_policy
 from toolcrib.app.registry import registry_addresses
 from toolcrib.config.settings import Settings
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.registry.answers import Answers
 from toolcrib.registry.client import RegistryClient
 from toolcrib.registry.mirror import Mirror
-from toolcrib.registry.politeness import Backoff, EvenPace
 from toolcrib.registry.registries import Registries
 from toolcrib.registry.sync import SyncReport, sync
+from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.upstream.web import open_web
 from toolcrib.version import VERSION
 
@@ -22,16 +23,11 @@ OnPage = Callable[[str, int, int], None]
 
 
 @asynccontextmanager
-async def open_clients(settings: Settings, answers: Answers) -> AsyncIterator[list[RegistryClient]]:
-    """One client for each registry, in order; they share connections."""
-    retries = Backoff(
-        settings.max_retries,
-        settings.retry_delay_seconds,
-        settings.retry_multiplier,
-        settings.retry_max_delay_seconds,
-        settings.retry_jitter,
-        chance=random.random,
-    )
+async def open_clients(
+    settings: Settings, answers: Answers, limiter: RateLimiter | None = None
+) -> AsyncIterator[list[RegistryClient]]:
+    """One client for each registry, in order; they share connections, and with `limiter` the rate of whoever asked before."""
+    buckets = limiter or RateLimiter(MemoryBuckets(time.monotonic))
     async with open_web(
         user_agent=f"toolcrib/{VERSION}",
         connect_seconds=settings.connect_timeout_seconds,
@@ -42,8 +38,9 @@ async def open_clients(settings: Settings, answers: Answers) -> AsyncIterator[li
             RegistryClient(
                 address,
                 web,
-                pace=EvenPace(settings.registry_rate, now=time.monotonic),
-                retries=retries,
+                limiter=buckets,
+                rate=RateLimitConfig(settings.registry_rate, burst_size=1),  # evenly: nobody waits for these
+                retries=retry_policy(settings),
                 answers=answers,
             )
             for address in registry_addresses(settings)
@@ -51,9 +48,11 @@ async def open_clients(settings: Settings, answers: Answers) -> AsyncIterator[li
 
 
 @asynccontextmanager
-async def open_registries(settings: Settings, answers: Answers) -> AsyncIterator[Registries]:
+async def open_registries(
+    settings: Settings, answers: Answers, limiter: RateLimiter | None = None
+) -> AsyncIterator[Registries]:
     """All registries as one."""
-    async with open_clients(settings, answers) as clients:
+    async with open_clients(settings, answers, limiter) as clients:
         yield Registries(clients)
 
 

@@ -11,13 +11,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from toolcrib.app.capabilities import Capabilities, audited, open_capabilities
+from toolcrib.app.capabilities import Capabilities, audited, capability_files, open_capabilities
 from toolcrib.app.discovering import call_limit, discovery_options, open_cache
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
 from toolcrib.app.registry import open_hints
+from toolcrib.app.service_capabilities import capability_desk
+from toolcrib.app.service_registry import ServiceRegistry
+from toolcrib.app.service_types import OutputSchemas, published_type
 from toolcrib.app.strangers import OutboundCheck, Strangers
 from toolcrib.app.study import Study
 from toolcrib.calls.admit import Admit
@@ -123,6 +126,7 @@ class Online:
         self._path = path
         self._env = env
         self._is_fixed = is_fixed
+        self._face = face
         self._paths = Paths.of(env)
         self._offline = open_offline(settings, self._paths)
         self._opener = opener or LinkOpener(
@@ -166,6 +170,7 @@ class Online:
             on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
         )
         self._hints = open_hints(settings, self._paths, partial(asyncio.get_running_loop().run_in_executor, None))
+        self._registry = ServiceRegistry(lambda: self.settings, self._paths, self._limiter)
         self._capabilities: Capabilities | None = None
         self._learner = Learner(self._offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.gateway = self._gateway(self._offline)
@@ -215,6 +220,7 @@ class Online:
         if self._capabilities is not None:
             self._capabilities.close()
         self._offline.store.close()
+        self._registry.close()
         if self._hints is not None:
             self._hints.close()
 
@@ -260,19 +266,14 @@ class Online:
             return await (built_in.call(call) if call.server == BUILT_IN_SERVER else self._pool.call(call))
 
         chained = self._chain(offline, call_tool)
+        introspector = Introspector(offline.stock, offline.store, chained, inputs=self._inputs, now=time.time)
         return Gateway(
             stock=offline.stock,
             discovery=self._discovery,
-            discovery_service=self._service(chained),
+            discovery_service=self._service(chained, introspector),
             statuses=self._pool,
             call_tool=chained,
-            introspector=Introspector(
-                offline.stock,
-                offline.store,
-                chained,
-                inputs=lambda: self.settings.introspection_inputs,
-                now=time.time,
-            ),
+            introspector=introspector,
             shelf=shelf,
             settings=lambda: self.settings,
             reload=self.reload,
@@ -281,22 +282,33 @@ class Online:
         )
 
     async def _introspect_server(self, call: ToolCall) -> ToolResult:
-        if self._capabilities is None:  # opened on first need: most gateways are never asked
-            tell = audited(self._audit, call.caller.face)
-            self._capabilities = open_capabilities(self._offline, self._paths, configured=self._configured, tell=tell)
         strangers = Strangers(self.gateway.discovery_service, seconds=self.settings.call_timeout_seconds)
-        return await IntrospectServer(self._capabilities.review, strangers)(call)
+        return await IntrospectServer(self._opened_capabilities().review, strangers)(call)
+
+    def _opened_capabilities(self) -> Capabilities:
+        """Opened on first need: most gateways are never asked."""
+        if self._capabilities is None:
+            tell = audited(self._audit, self._face)
+            self._capabilities = open_capabilities(self._offline, self._paths, configured=self._configured, tell=tell)
+        return self._capabilities
+
+    def _inputs(self) -> Mapping[str, Mapping[str, Any]]:
+        return self.settings.introspection_inputs
 
     def _configured(self) -> dict[str, ServerSpec]:
         return {spec.name: spec for spec in self.settings.servers}
 
-    def _service(self, call_tool: CallTool) -> MCPDiscoveryService:
+    def _service(self, call_tool: CallTool, introspector: Introspector) -> MCPDiscoveryService:
         return MCPDiscoveryService(
             self._reads,
             self._cache,
             options=self._options,
             configured=lambda: tuple(self._offline.stock.specs.values()),
             journal=self._discovery,
+            registry=self._registry,
+            capabilities=capability_desk(self._opened_capabilities, capability_files(self._paths)),
+            types=published_type,
+            introspector=OutputSchemas(self._offline.stock, introspector, self._inputs),
             call_tool=call_tool,
             # Where a stranger may be reached is decided by the check, which knows what the person has configured.
             allow_private_addresses=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -57,6 +57,12 @@ async def introspect_output(tool: Tool, ask: Ask, given: Mapping[str, Any] | Non
     return None
 
 
+def chosen_arguments(inputs: Mapping[str, Schema], server: str, names: Sequence[str]) -> Mapping[str, Any]:
+    """What a person chose for a tool of these names, by `server:tool` or by the tool alone; else nothing."""
+    keys = (*(f"{server}:{name}" for name in names), *names)
+    return next((inputs[key] for key in keys if key in inputs), {})
+
+
 class _Failed(Exception):
     """An answer that tells of a failure, not of what the tool returns."""
 
@@ -103,7 +109,10 @@ class Introspector:
         known = self._stock.learnt_shape(stocked)
         if known is not None and known.schema:
             return known.schema
-        found = await introspect_output(tool, lambda arguments: self._ask(tool, arguments), self._given(stocked))
+        # The server's own name tells whether it only reads; a prefix of ours says nothing about that.
+        own = Tool(tool.server, stocked.upstream_name, tool.definition)
+        given = chosen_arguments(self._inputs(), tool.server, (tool.name, own.name))
+        found = await introspect_output(own, lambda arguments: self._ask(tool, arguments), given)
         if found is not None and not tool.output_schema:
             self._keep(stocked, found)
         return found
@@ -111,11 +120,6 @@ class Introspector:
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
         raw = msgspec.json.encode(arguments)
         return await self._call_tool(ToolCall(tool.server, tool.name, dict(arguments), raw, INTROSPECTION))
-
-    def _given(self, stocked: StockedTool) -> Mapping[str, Any]:
-        inputs, tool = self._inputs(), stocked.tool
-        names = (tool.id, f"{tool.server}:{stocked.upstream_name}", tool.name, stocked.upstream_name)
-        return next((inputs[name] for name in names if name in inputs), {})
 
     def _keep(self, stocked: StockedTool, schema: Schema) -> None:
         tool = stocked.tool

@@ -58,6 +58,17 @@ def external_tool(tool: Tool, spec: ServerSpec) -> Tool:
     return public
 
 
+def public_name(name: str, spec: ServerSpec) -> str:
+    """What a tool that its server calls `name` is called behind the counter."""
+    return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
+
+
+def public_tool(tool: Tool, spec: ServerSpec) -> Tool:
+    """The tool as it stands behind the counter."""
+    prefixed = Tool(tool.server, spec.prefix + tool.name, tool.definition) if spec.prefix else tool
+    return external_tool(prefixed, spec) if spec.contract else prefixed
+
+
 def fallback_tools(spec: ServerSpec) -> list[Tool]:
     """What stands in for the tools of an endpoint that could not be read, under the endpoint's own names for them."""
     return [Tool.from_mcp(spec.name, _fallback(*common)) for common in _COMMON_TOOLS] if spec.contract else []

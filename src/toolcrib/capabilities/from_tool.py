@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from toolcrib.capabilities.categories import infer_categories
+from toolcrib.capabilities.contracts import public_tool
 from toolcrib.capabilities.domains import infer_domains
 from toolcrib.capabilities.manifest import (
     DISCOVERY_SOURCE,
@@ -52,9 +53,15 @@ class DiscoveredTool(Protocol):
 
 def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec) -> Manifest:
     """The manifest of a discovered tool; what came from a stranger is pending."""
-    tool = Tool(config.name, discovered.tool_name, discovered.definition)
+    own = Tool(config.name, discovered.tool_name, discovered.definition)
     status: ApprovalStatus = "pending" if config.origin.source in UNTRUSTED_SOURCES else "auto_approved"
-    return manifest_of(tool, config, status=status, output_schema=discovered.output_schema_json)
+    return manifest_of(
+        public_tool(own, config),
+        config,
+        status=status,
+        upstream_name=own.name,
+        output_schema=discovered.output_schema_json,
+    )
 
 
 def manifest_of(

@@ -18,6 +18,8 @@ MOST_WANTED_CHARACTERS = 400
 GOOD_ENOUGH = 0.6
 
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:[./:][A-Za-z0-9_@-]+)+")
+# Below this a description has next to nothing to do with what is wanted.
+_FITS = 0.1
 _SAME_TOOL = 0.95
 _SAME_WORDS = 0.8
 _SAME_SUBJECT = 0.55
@@ -122,7 +124,8 @@ class CapabilityResolver:
         most = max((hit.score for hit in hits), default=0.0)
         # Without an engine scores count words: they are brought into 0..1.
         scale = max(1.0, most)
-        return [_candidate(hit.capability, hit.score / scale * 0.9, "its description fits") for hit in hits]
+        fitting = ((hit, hit.score / scale * 0.9) for hit in hits)
+        return [_candidate(hit.capability, score, "its description fits") for hit, score in fitting if score >= _FITS]
 
 
 def words_of(wanted: str) -> str:

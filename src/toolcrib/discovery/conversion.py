@@ -49,7 +49,7 @@ class ToolConversion:
         if self._introspector is None or definition.get("outputSchema"):
             return record
         try:
-            learnt = await self._introspector.output_schema(definition, partial(_call, call_tool, spec))
+            learnt = await self._introspector.output_schema(spec, definition, partial(_call, call_tool, spec))
         except ToolcribError as error:
             log.info("%s: what %s returns stays unknown: %s", spec.name, definition.get("name"), error.message)
             return record

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.calls.chain import CallTool
+from toolcrib.capabilities.contracts import public_name
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.conversion import Record, ToolConversion
 from toolcrib.discovery.known import KnownServers
@@ -115,7 +116,7 @@ class Lookups:
         through_gateway = self._call_tool
         if through_gateway is None or not self._known.has(spec):
             return visit.call
-        return lambda call: through_gateway(replace(call, tool=spec.prefix + call.tool))
+        return lambda call: through_gateway(replace(call, tool=public_name(call.tool, spec)))
 
     def _met(self, spec: ServerSpec, identity: Identity) -> None:
         self._identities[endpoint_of(spec)] = identity

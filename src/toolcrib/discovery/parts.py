@@ -80,7 +80,7 @@ class CapabilityExport(Protocol):
 class ManifestMaker(Protocol):
     """Makes the capability of a tool."""
 
-    def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest: ...
+    def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec, /) -> Manifest: ...
 
 
 class SchemaTypes(Protocol):
@@ -95,5 +95,7 @@ CallByName = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 class OutputIntrospector(Protocol):
     """Learns what a tool returns by calling it, where that can do no harm."""
 
-    async def output_schema(self, definition: Mapping[str, Any], call: CallByName) -> Mapping[str, Any] | None:
+    async def output_schema(
+        self, config: ServerSpec, definition: Mapping[str, Any], call: CallByName
+    ) -> Mapping[str, Any] | None:
         """A JSON Schema of what the tool returns; None where it may not be called or nothing could be learnt."""

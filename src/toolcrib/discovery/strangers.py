@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from toolcrib.model.addresses import is_public_host
 from toolcrib.model.server import FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
-
-_OWN_NAMES = ("localhost", "local", "internal", "home.arpa", "lan")
 
 
 def as_stranger(spec: ServerSpec) -> ServerSpec:
@@ -25,10 +23,10 @@ def is_reachable(spec: ServerSpec, *, private: bool) -> bool:
     if not isinstance(spec.launch, RemoteLaunch):
         return False
     try:
-        host = (urlsplit(spec.launch.url).hostname or "").rstrip(".").lower()
+        host = urlsplit(spec.launch.url).hostname or ""
     except ValueError:
         return False
-    return bool(host) and (private or not _is_own(host))
+    return bool(host) and (private or is_public_host(host))
 
 
 def with_auth(spec: ServerSpec, headers: Mapping[str, str] | None) -> ServerSpec:
@@ -44,13 +42,3 @@ def with_auth(spec: ServerSpec, headers: Mapping[str, str] | None) -> ServerSpec
 
 def _lowered(headers: Mapping[str, str]) -> set[str]:
     return {"authorization", *(name.lower() for name in headers)}
-
-
-def _is_own(host: str) -> bool:
-    if any(host == name or host.endswith(f".{name}") for name in _OWN_NAMES):
-        return True
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        # A bare name is one of our own network; a number written oddly (0x7f.1) is an address after all.
-        return "." not in host or host.rpartition(".")[2][:1].isdigit()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
 
 from toolcrib.config.names import slug
+from toolcrib.model.addresses import is_public_host
 from toolcrib.model.server import FROM_REGISTRY, Origin, RemoteLaunch, ServerSpec
-from toolcrib.registry.addresses import is_public
 from toolcrib.registry.entry import RegistryServer, Remote
 from toolcrib.registry.recipe import Bundle, Plan, Recipe
 from toolcrib.registry.recipes import plans, remote_plan
@@ -45,7 +46,7 @@ def unapproved_spec(server: RegistryServer) -> ServerSpec | None:
     plan = remote_plan(server, remote) if remote is not None else None
     if not isinstance(plan, Recipe) or any("${" in text for text in (plan.url, *plan.headers.values())):
         return None
-    if not is_public(plan.url) and is_public(server.registry):
+    if not _is_open(plan.url) and _is_open(server.registry):
         return None
     return ServerSpec(
         name=slug(server.short_name),
@@ -54,6 +55,12 @@ def unapproved_spec(server: RegistryServer) -> ServerSpec | None:
         description=server.description,
         origin=Origin(FROM_REGISTRY, server.registry),
     )
+
+
+def _is_open(url: str) -> bool:
+    """Whether it leads, encrypted, to the open network."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" and is_public_host(parts.hostname or "")
 
 
 def _ordered_remotes(server: RegistryServer, made: Iterable[Plan]) -> list[Recipe]:

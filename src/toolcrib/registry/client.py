@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random as chance
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from itertools import count
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
-from toolcrib.errors import AuthenticationFailed, CallTimeout, RateLimited, RegistryError, ServerConnectionError
+from toolcrib.errors import AuthenticationFailed, RateLimited, RegistryError, ToolcribError
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
+from toolcrib.limits.retry import RetryPolicy, retrying
 from toolcrib.model.web import WebAnswer
 from toolcrib.registry.answers import Answers
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.pages import Page, read_one, read_page
-from toolcrib.registry.politeness import Pace, Retries
 from toolcrib.registry.versions import only_newest, order
 
 PAGE_SIZE = 100
@@ -22,6 +23,7 @@ SEARCH_SIZE = 50
 MOST_PAGES = 3_000
 # Pages that bring nothing new, one after the other, before a list counts as endless.
 _IDLE_PAGES = 3
+_MAY_PASS = frozenset({429, 502, 503, 504})
 _VERSIONED = re.compile(r"/(?:v\d+(?:\.\d+)?|\d{4}-\d{2}-\d{2})$")
 
 
@@ -39,19 +41,23 @@ class RegistryClient:
         base_url: str,
         web: Web,
         *,
-        pace: Pace,
-        retries: Retries,
+        limiter: RateLimiter,
+        rate: RateLimitConfig,
+        retries: RetryPolicy,
         answers: Answers,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
+        random: Callable[[], float] = chance.random,
         most_pages: int = MOST_PAGES,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._servers_url = servers_url(self.base_url)
         self._web = web
-        self._pace = pace
+        self._limiter = limiter
+        self._rate = rate
         self._retries = retries
         self._answers = answers
         self._sleep = sleep
+        self._random = random
         self._most_pages = most_pages
 
     async def search(self, query: str, limit: int = SEARCH_SIZE) -> list[RegistryServer]:
@@ -123,34 +129,28 @@ class RegistryClient:
         return answer.body
 
     async def _ask(self, url: str, headers: Mapping[str, str]) -> WebAnswer:
-        for attempt in count(1):
-            await self._pace.acquire()
-            failure: Exception
-            try:
-                answer = await self._web.get(url, headers)
-            except (ServerConnectionError, CallTimeout) as trouble:
-                failure, wanted = trouble, None
-            else:
-                if answer.status not in (429, 502, 503, 504):
-                    return answer
-                failure, wanted = self._turned_away(answer), answer.retry_after_seconds
-            wait = self._retries.delay(attempt, wanted)
-            if wait is None:
-                raise failure
-            await self._sleep(wait)
-        raise AssertionError  # count never ends
+        async def attempt() -> WebAnswer:
+            await self._limiter.acquire(self.base_url, self._rate)
+            answer = await self._web.get(url, headers)
+            if answer.status in _MAY_PASS:
+                raise self._turned_away(answer)
+            return answer
 
-    def _turned_away(self, answer: WebAnswer) -> Exception:
-        if answer.status != 429:
-            return self._unexpected(answer.status)
+        return await retrying(attempt, self._retries, sleep=self._sleep, random=self._random)
+
+    def _turned_away(self, answer: WebAnswer) -> ToolcribError:
         wait = answer.retry_after_seconds
-        return RateLimited(
-            f"{self.base_url} limits how often it may be asked",
-            retry_after_seconds=wait,
-            hint=f"Try again in {wait:.0f} s." if wait else "Try again later.",
-        )
+        if answer.status == 429:
+            return RateLimited(
+                f"{self.base_url} limits how often it may be asked",
+                retry_after_seconds=wait,
+                hint=f"Try again in {wait:.0f} s." if wait else "Try again later.",
+            )
+        error = self._unexpected(answer.status)
+        error.retryable, error.retry_after_seconds = True, wait
+        return error
 
-    def _unexpected(self, status: int) -> Exception:
+    def _unexpected(self, status: int) -> ToolcribError:
         if status in (401, 403):
             return AuthenticationFailed(f"{self.base_url} wants a sign-in ({status})", server=self.base_url)
         return RegistryError(

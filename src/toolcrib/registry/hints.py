@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.registry.mirror import Mirror
+from toolcrib.registry.mirror_index import MirrorIndex
 from toolcrib.registry.search import RegistrySearch
 
 # Below this a hit shares a word with the query by chance more often than not.
@@ -33,11 +34,10 @@ class MirrorHints:
         run_aside: Callable[[Callable[[], None]], object],
     ) -> None:
         self._mirror = mirror
-        self._registries = tuple(registries)
+        self._index = MirrorIndex(mirror, registries)
         self._now = now
         self._run_aside = run_aside
         self._search: RegistrySearch | None = None
-        self._mark: object = None
         self._checked_at: float | None = None
 
     def names(self, query: str, limit: int = 3) -> tuple[str, ...]:
@@ -57,11 +57,6 @@ class MirrorHints:
     def _follow(self) -> None:
         """Take over the mirror as it is now; called in a worker thread."""
         try:
-            if self._mirror.read_at(self._registries) is None:
-                self._search = None
-                return
-            mark = self._mirror.mark(self._registries)
-            if self._search is None or mark != self._mark:
-                self._search, self._mark = RegistrySearch(self._mirror.servers(self._registries)), mark
+            self._search = self._index.current()
         except StoreUnavailable as trouble:
             log.debug("no hints from the registries: %s", trouble.message)

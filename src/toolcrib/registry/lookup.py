@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,6 +13,7 @@ from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import NotInRegistry
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.mirror import Mirror, Mirrored
+from toolcrib.registry.mirror_index import MirrorIndex
 from toolcrib.registry.registries import Registries
 from toolcrib.registry.search import RegistryHit, RegistrySearch
 from toolcrib.search.suggest import nearest
@@ -53,19 +55,28 @@ class RegistryLookup:
     ) -> None:
         self._registries = tuple(registries)
         self._mirror = mirror
+        self._index = MirrorIndex(mirror, registries) if mirror is not None else None
         self._live = live
         self._now = now
 
     async def search(self, query: str, limit: int = 10) -> FoundServers:
         """The servers that fit best, best first."""
         read_at = self._mirror_read_at()
-        if self._mirror is not None and read_at is not None:
-            found = RegistrySearch(self._mirror.servers(self._registries)).search(query, limit)
-            return FoundServers(tuple(found), "mirror", read_at)
-        async with self._live() as registries:
-            answer = await registries.search(query)
-        hits = RegistrySearch(map(_short, answer.servers)).search(query, limit)
-        return FoundServers(tuple(hits), "live", self._now(), answer.troubles)
+        if read_at is not None and (found := await self._in_mirror(query, limit)) is not None:
+            return FoundServers(found, "mirror", read_at)
+        return (await self._in_registries(query, limit))[0]
+
+    async def servers(self, query: str, limit: int = 10) -> list[RegistryServer]:
+        """The same in full."""
+        mirror, read_at = self._mirror, self._mirror_read_at()
+        if mirror is not None and read_at is not None:
+            hits = await self._in_mirror(query, limit) or ()
+            full = [mirror.server(hit.server.name, self._registries) for hit in hits]
+            return [server for server in full if server is not None]
+        found, by_name = await self._in_registries(query, limit)
+        for trouble in found.troubles:
+            log.warning("%s", trouble)
+        return [by_name[hit.server.name] for hit in found.hits]
 
     async def server(self, name: str) -> FoundServer:
         """One server by its full name; NotInRegistry names those it may have meant."""
@@ -81,6 +92,17 @@ class RegistryLookup:
                 alike = await registries.search(name.rpartition("/")[2])
                 raise _unknown(name, [found.name for found in alike.servers])
         return FoundServer(server, "live", self._now())
+
+    async def _in_mirror(self, query: str, limit: int) -> tuple[RegistryHit, ...] | None:
+        index = await asyncio.to_thread(self._index.current) if self._index is not None else None
+        return None if index is None else tuple(index.search(query, limit))
+
+    async def _in_registries(self, query: str, limit: int) -> tuple[FoundServers, dict[str, RegistryServer]]:
+        async with self._live() as registries:
+            answer = await registries.search(query)
+        hits = RegistrySearch(map(_short, answer.servers)).search(query, limit)
+        found = FoundServers(tuple(hits), "live", self._now(), answer.troubles)
+        return found, {server.name: server for server in answer.servers}
 
     def _mirror_read_at(self) -> float | None:
         try:

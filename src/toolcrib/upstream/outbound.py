@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
 
 from toolcrib.errors import ValidationError
+from toolcrib.model.addresses import is_public_address
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 
 Resolve = Callable[[str, int], Awaitable[Iterable[str]]]
 
 _LOWEST_FREE_PORT = 1024
 _WEB_PORTS = frozenset({80, 443})
-# Addresses that carry another one inside: IPv4 for all, and translated IPv4.
-_NAT64 = ipaddress.ip_network("64:ff9b::/32")
 _HINT = "Only a person can add such a server: toolcrib add NAME URL."
 
 
@@ -36,21 +34,8 @@ async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: 
     addresses = list(await (resolve or _resolve)(parts.hostname, port))
     if not addresses:
         raise ValidationError(f"the host {parts.hostname} has no address")
-    if not all(map(is_public, addresses)):
+    if not all(map(is_public_address, addresses)):
         raise ValidationError(f"{parts.hostname} is not on the public internet", hint=_HINT)
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address can be reached by anyone; what it wraps inside counts too."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None or ip in _NAT64 or ip.is_site_local:
-            return False
-    return ip.is_global and not ip.is_multicast
 
 
 def _check_shape(parts: SplitResult, port: int) -> None:

@@ -1,0 +1,31 @@
+"""The search over the copy of the registries, made anew when the copy has changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from toolcrib.registry.mirror import Mirror
+from toolcrib.registry.search import RegistrySearch
+
+
+class MirrorIndex:
+    """Keeps the last index; indexing takes a second or more, so it belongs into a worker thread."""
+
+    def __init__(self, mirror: Mirror, registries: Sequence[str]) -> None:
+        self._mirror = mirror
+        self._registries = tuple(registries)
+        self._lock = threading.Lock()
+        self._search: RegistrySearch | None = None
+        self._mark: object = None
+
+    def current(self) -> RegistrySearch | None:
+        """The index over the copy as it is now; None where there is none. May raise StoreUnavailable."""
+        with self._lock:
+            if self._mirror.read_at(self._registries) is None:
+                self._search = None
+                return None
+            mark = self._mirror.mark(self._registries)
+            if self._search is None or mark != self._mark:
+                self._search, self._mark = RegistrySearch(self._mirror.servers(self._registries)), mark
+            return self._search
