@@ -13,7 +13,6 @@ from toolcrib.config.settings import Settings
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 
-
 # What the tools mean is learnt along: a hundred take a second.
 LEARNING_SECONDS = 20.0
 
