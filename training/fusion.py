@@ -1,6 +1,6 @@
 """Fit how words and meaning are weighed, and what a score is worth: `python -m training.fusion DATA --cache FOLDER`.
 
-Prints the constants of `toolcrib.search.fusion`, the figures with them, and those with each set left out of the fitting.
+Prints (with OPENBLAS_NUM_THREADS=1 in the environment, for numpy's sake) the constants of `toolcrib.search.fusion`, the figures with them, and those with each set left out of the fitting.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from training.typos import mistype
 DEPTH = 10
 SEED = 20_261_115
 # "Nothing fits" is learnt on small catalogues: so many servers, drawn so often.
-CATALOGUE_SERVERS, CATALOGUES, CATALOGUE_QUERIES = 50, 40, 60
+CATALOGUE_SERVERS, CATALOGUES, CATALOGUE_QUERIES = 50, 25, 60
 
 CLIMBS = 3
 
@@ -45,12 +45,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, required=True, help="where indexes are kept between runs")
+    parser.add_argument("--from-shipped", action="store_true", help="climb from the weights that ship")
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
     sets = {name: _read(options.data, name) for name in (*DEV_SETS, "toucan")}
     indexes = {name: _index(options.cache, name, entries) for name, (entries, _) in sets.items()}
     asked = {name: list(_asked(indexes[name], *sets[name])) for name in sets}
-    weights = climbed(asked, fit_weights(list(asked.values())))
+    weights = climbed(
+        asked, fusion.WEIGHTS.astype(np.float64) if options.from_shipped else fit_weights(list(asked.values()))
+    )
     print("WEIGHTS", np.round(weights, 2).tolist())
     print("fitted on all  ", _line(asked, lambda _: weights))
     print("shipped        ", _line(asked, lambda _: fusion.WEIGHTS.astype(np.float64)))
@@ -59,13 +62,13 @@ def main() -> None:
     mistyped = {name: list(_asked(indexes[name], *sets[name], typos=True)) for name in sets}
     print("mistyped       ", _line(mistyped, lambda _: weights))
     absent = list(_from_small_catalogues(indexes["toucan"], *sets["toucan"]))
-    chance = fit_chances([*asked.values(), absent, absent], weights)
+    chance = fit_chances([*asked.values(), *[absent] * 4], weights)
     print("CHANCE", np.round(chance, 3).tolist())
     _tell_reliability([one for own in asked.values() for one in own], weights, chance)
     print(f"nothing fits, AUROC {_auroc(absent, weights, chance):.3f}")
 
 
-def fit_weights(sets: Sequence[Sequence[Asked]], steps: int = 600) -> Floats:
+def fit_weights(sets: Sequence[Sequence[Asked]], steps: int = 150) -> Floats:
     """Weights under which the right candidates stand out (softmax over each query's candidates), all sets alike."""
     weights = fusion.WEIGHTS.astype(np.float64)
     batches = [_padded([one for one in own if one.is_right.any()]) for own in sets]
@@ -95,7 +98,7 @@ def _overall(asked: Mapping[str, Sequence[Asked]], weights: Floats) -> float:
     return float((np.mean([figures[name] for name in DEV_SETS]) + figures["toucan"]) / 2)
 
 
-def fit_chances(sets: Sequence[Sequence[Asked]], weights: Floats, steps: int = 3_000) -> Floats:
+def fit_chances(sets: Sequence[Sequence[Asked]], weights: Floats, steps: int = 1_500) -> Floats:
     """A logistic curve for being right, over the best ten candidates of each query, all sets alike."""
     tables = [_top_signs(own, weights) for own in sets]
 
@@ -106,7 +109,7 @@ def fit_chances(sets: Sequence[Sequence[Asked]], weights: Floats, steps: int = 3
             parts.append(signs.T @ wrongness / len(signs))
         return np.mean(parts, axis=0)
 
-    return _descend(fusion.CHANCE.astype(np.float64), gradient, steps, rate=0.02)
+    return _descend(fusion.CHANCE.astype(np.float64), gradient, steps, rate=0.05)
 
 
 def _descend(start: Floats, gradient: Callable[[Floats], Floats], steps: int, rate: float) -> Floats:
@@ -146,9 +149,9 @@ def _top_signs(asked: Sequence[Asked], weights: Floats) -> tuple[Floats, Floats]
     for one in asked:
         fused = one.rows @ weights
         best = np.argsort(-fused)[:DEPTH]
-        signs.append(fusion.signs_of_right(fused.astype(np.float32))[best])
+        signs.append(fusion.signs(one.rows, fused)[best])
         right.append(one.is_right[best])
-    return np.concatenate(signs).astype(np.float64), np.concatenate(right).astype(np.float64)
+    return np.concatenate(signs), np.concatenate(right).astype(np.float64)
 
 
 def _read(data: Path, name: str) -> tuple[list[Entry], DevSet]:
@@ -244,11 +247,16 @@ def _tell_reliability(asked: Sequence[Asked], weights: Floats, chance: Floats) -
 
 def _auroc(asked: Sequence[Asked], weights: Floats, chance: Floats) -> float:
     """How well the best hit's chance tells queries whose tool is there from those whose tool is not."""
-    best = [float((fusion.signs_of_right((one.rows @ weights).astype(np.float32)) @ chance).max()) for one in asked]
+    best = [_best_chance(one, weights, chance) for one in asked]
     is_there = np.array([one.is_right.any() for one in asked])
     order = np.argsort(np.argsort(best, kind="stable"), kind="stable")
     there = int(is_there.sum())
     return float((order[is_there].sum() - there * (there - 1) / 2) / (there * (len(asked) - there)))
+
+
+def _best_chance(one: Asked, weights: Floats, chance: Floats) -> float:
+    fused = one.rows @ weights
+    return float((fusion.signs(one.rows, fused) @ chance)[np.argmax(fused)])
 
 
 if __name__ == "__main__":

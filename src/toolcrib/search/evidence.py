@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 
 # Candidates for the whole query; each clause adds a few of its own.
-POOL = 60
+POOL = 100
 _CLAUSE_POOL = 20
 # Closeness of a tool that has no vector yet, guessed from its words: the line through the development queries.
 _GUESSED_BASE, _GUESSED_SLOPE = np.float32(0.35), np.float32(0.4)
@@ -35,8 +35,8 @@ class Evidence:
     """Candidates and, for each, how well the words and the meaning fit.
 
     `share` is the part of the query's weight that the tool's words match, so words that match little count for little;
-    `of_best` is the same against the best tool. `closeness` is that of the meanings, `clause_closeness` the best over
-    the query and its clauses.
+    `of_best` is the same against the best tool. `closeness` is that of the meanings. What begins with `clause_` is the
+    best over the clauses of the query, or the same again where it has none.
     """
 
     numbers: Numbers
@@ -44,21 +44,26 @@ class Evidence:
     of_best: Floats
     closeness: Floats
     clause_closeness: Floats
+    clause_share: Floats
+    clause_of_best: Floats
 
 
 def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
     """Look at the tools that words or meaning bring up; the first wish is the whole query, the others its clauses."""
     shares = [_shares(words, wish.query, block) for wish in wishes]
     numbers = _candidates(shares, vectors, wishes, block, words.size, pool)
-    best = float(shares[0].max(initial=0.0))
-    share = shares[0][numbers]
-    closeness = _closeness(vectors, wishes, numbers, share)
+    own = np.stack([one[numbers] for one in shares])
+    of_best = own / np.array([max(one.max(initial=0.0), 1e-6) for one in shares], dtype=np.float32)[:, None]
+    closeness = _closeness(vectors, wishes, numbers, own[0])
+    clauses = slice(1, None) if len(wishes) > 1 else slice(0, None)
     return Evidence(
         numbers=numbers,
-        share=share,
-        of_best=share / np.float32(max(best, 1e-6)),
+        share=own[0],
+        of_best=of_best[0],
         closeness=closeness[:, 0],
         clause_closeness=closeness.max(axis=1),
+        clause_share=own[clauses].max(axis=0),
+        clause_of_best=of_best[clauses].max(axis=0),
     )
 
 

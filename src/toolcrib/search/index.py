@@ -243,17 +243,22 @@ class ToolIndex:
         named = self._named(text, block)
         yield from (ToolMatch(self._tools[number], 1.0) for number in named)
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
+        found = fusion.features(evidence)
         # Rounded, so that equals are equal however their sums were made up.
-        fused = np.round(fusion.scores(evidence), 4)
-        chances = fusion.chances(fused)
+        fused = np.round(fusion.scores(found), 4)
         order = np.argsort(-fused, kind="stable")
-        rows = zip(evidence.numbers[order].tolist(), fused[order].tolist(), chances[order].tolist(), strict=True)
+        # A hit is never called more relevant than one above it.
+        chances = np.minimum.accumulate(fusion.chances(found, fused)[order])
+        rows = zip(evidence.numbers[order].tolist(), fused[order].tolist(), chances.tolist(), strict=True)
         for _, equals in groupby((row for row in rows if row[0] not in named), key=itemgetter(1)):
             for number, _, chance in self._tie_broken(list(equals)):
                 yield ToolMatch(self._tools[number], round(chance, 2))
 
     def _tie_broken(self, equals: list[tuple[int, float, float]]) -> list[tuple[int, float, float]]:
-        return equals if len(equals) == 1 else sorted(equals, key=lambda row: self._tie_break(row[0]))
+        """Equals in the order of their names, all as likely as the least of them."""
+        least = equals[-1][2]
+        ordered = sorted(equals, key=lambda row: self._tie_break(row[0])) if len(equals) > 1 else equals
+        return [(number, score, least) for number, score, _ in ordered]
 
     def _named(self, text: str, block: Block | None) -> list[int]:
         """The tools that the text names in full, the most literally named first."""
