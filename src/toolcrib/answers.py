@@ -14,15 +14,15 @@ CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
 # A hit far below the best one is noise that costs tokens.
-CLIFF = 0.12
+CLIFF = 0.06
 # Below this chance the best hit is more likely a neighbour of what is wanted than the thing itself.
-NOTHING_FITS = 0.12
+NOTHING_FITS = 0.08
 # Where no hit is more relevant than this, servers that are not installed are worth a word.
-WEAK_HIT = 0.3
+WEAK_HIT = 0.2
 # So many hits come before long summaries do: the right tool is nearly always among them.
 FIRST_HITS = 5
 SUMMARY_LENGTHS = (120, 90, 70, 50, 35)
-NEIGHBOURS = 3
+NEIGHBOURS = 5
 
 SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
 

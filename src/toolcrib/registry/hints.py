@@ -11,7 +11,7 @@ from toolcrib.registry.mirror_index import MirrorIndex
 from toolcrib.registry.search import RegistrySearch
 
 # Below this a hit shares a word with the query by chance more often than not.
-_FIT = 0.5
+_FIT = 0.3
 _CHECK_SECONDS = 60.0
 # They stand in answers that have to stay short.
 _LONGEST_NAME = 80
