@@ -62,9 +62,10 @@ def main() -> None:
     mistyped = {name: list(_asked(indexes[name], *sets[name], typos=True)) for name in sets}
     print("mistyped       ", _line(mistyped, lambda _: weights))
     absent = list(_from_small_catalogues(indexes["toucan"], *sets["toucan"]))
-    chance = fit_chances([*asked.values(), *[absent] * 4], weights)
+    chance = fit_chances([*asked.values(), *[absent] * 2], weights)
     print("CHANCE", np.round(chance, 3).tolist())
     _tell_reliability([one for own in asked.values() for one in own], weights, chance)
+    _tell_flagged(asked, absent, weights, chance)
     print(f"nothing fits, AUROC {_auroc(absent, weights, chance):.3f}")
 
 
@@ -243,6 +244,21 @@ def _tell_reliability(asked: Sequence[Asked], weights: Floats, chance: Floats) -
             print(
                 f"  said {low:.1f} to {low + 0.1:.1f}: {inside.sum():6d} hits, {said[inside].mean():.2f} said, {right[inside].mean():.2f} right"
             )
+
+
+def _tell_flagged(
+    asked: Mapping[str, Sequence[Asked]], small: Sequence[Asked], weights: Floats, chance: Floats
+) -> None:
+    """Which share of queries would be told that nothing fits, by where the bar is."""
+    kinds = {
+        **asked,
+        "small, tool is there": [one for one in small if one.is_right.any()],
+        "small, tool is not": [one for one in small if not one.is_right.any()],
+    }
+    for name, own in kinds.items():
+        best = 1 / (1 + np.exp(-np.array([_best_chance(one, weights, chance) for one in own])))
+        shares = "  ".join(f"below {bar:.2f}: {(best < bar).mean():.3f}" for bar in (0.05, 0.08, 0.1, 0.15, 0.2))
+        print(f"  {name}: mean {best.mean():.2f}  {shares}")
 
 
 def _auroc(asked: Sequence[Asked], weights: Floats, chance: Floats) -> float:

@@ -32,12 +32,19 @@ def fits(hits: Sequence[SearchHit]) -> bool:
     return bool(hits) and hits[0].relevance >= NOTHING_FITS
 
 
+def likely(hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """The hits down to the cliff; where nothing fits, the nearest few."""
+    if not fits(hits):
+        return list(hits[:NEIGHBOURS])
+    return [hit for hit in hits if hit.relevance >= hits[0].relevance * CLIFF]
+
+
 def pack_hits(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
     """The best hits down to the cliff that fit the token budget, with summaries as long as leaves room for five."""
-    likely = [hit for hit in hits if hit.relevance >= hits[0].relevance * CLIFF] if fits(hits) else hits[:NEIGHBOURS]
-    first = min(FIRST_HITS, len(likely))
+    worth_it = likely(hits)
+    first = min(FIRST_HITS, len(worth_it))
     for length in SUMMARY_LENGTHS:
-        packed = _packed([replace(hit, summary=summarize(hit.summary, length)) for hit in likely])
+        packed = _packed([replace(hit, summary=summarize(hit.summary, length)) for hit in worth_it])
         if len(packed) >= first:
             break
     return packed

@@ -122,7 +122,9 @@ def learn_meanings(machine: Machine) -> None:
 
 
 def test_a_query_that_nothing_fits_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
-    assert seeded.run("search", "xylophone zebra").code == 2
+    ran = seeded.run("search", "xylophone zebra")
+    assert ran.code == 2
+    assert "No tool fits" in ran.out
     assert seeded.run("search", "xylophone zebra", "--json").json["results"] == []
 
 

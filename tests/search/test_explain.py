@@ -3,7 +3,6 @@ from __future__ import annotations
 from toolcrib.model.tool import Tool
 from toolcrib.search.explain import WordMatch
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.suggest import respelled
 
 ISSUE = Tool.from_mcp(
     "github",
@@ -33,10 +32,3 @@ def test_a_name_in_full_is_said_to_be_one() -> None:
     index = ToolIndex([ISSUE])
     assert index.explain("create issue", ISSUE).is_named
     assert index.explain("github:create_issue", ISSUE).is_named
-
-
-def test_a_mistyped_query_is_put_right_word_by_word() -> None:
-    names = ["github:create_issue", "files:read_file"]
-    assert respelled("creat a gihtub isue", names) == "create a github issue"
-    assert respelled("create issue", names) == ""
-    assert respelled("xyzzy", names) == ""

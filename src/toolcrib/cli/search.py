@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from toolcrib.answers import fits
+from toolcrib.answers import fits, likely
 from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.cli.reading import Reading, open_for_reading
@@ -13,7 +13,7 @@ from toolcrib.cli.terminal import clean
 from toolcrib.filters import ToolFilter, find_tools, split_query
 from toolcrib.model.view import SearchHit
 from toolcrib.search.explain import Explanation
-from toolcrib.search.suggest import nearest, respelled
+from toolcrib.search.suggest import nearest
 from toolcrib.views import check_query, hit_view
 
 MOST_HITS = 100
@@ -32,21 +32,24 @@ def run(options: argparse.Namespace) -> int:
             reading.need_server(options.server)
         found = _found(reading, words, passes, options)
         if not fits([hit for hit, _ in found]):
-            _say_nothing_fits(reading, query, output)
+            _say_nothing_fits(reading, query, found, output)
             return NOT_FOUND
     if output.as_json:
         output.json({"results": [_as_json(hit, why) for hit, why in found]})
     else:
-        _print(query or _spoken(passes), found, output)
+        out = output.out
+        out.write(out.paint(f'Search results for "{clean(query or _spoken(passes))}" ({len(found)} found):', "bold"))
+        _print(found, output)
     return OK
 
 
 def _found(reading: Reading, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:
     limit = min(options.limit, MOST_HITS)
     hits = find_tools(reading.stock, words, passes, server=options.server, limit=limit, include_disabled=options.all)
+    shown = likely([hit_view(tool, relevance) for tool, relevance in hits])
     return [
-        (hit_view(tool, relevance), reading.stock.explain(words, tool) if options.explain and words else None)
-        for tool, relevance in hits
+        (hit, reading.stock.explain(words, tool) if options.explain and words else None)
+        for hit, (tool, _) in zip(shown, hits, strict=False)
     ]
 
 
@@ -55,9 +58,8 @@ def _spoken(passes: ToolFilter) -> str:
     return " ".join(f"{name}:{value}" for name, value in parts if value is not None)
 
 
-def _print(query: str, found: list[Found], output: Output) -> None:
+def _print(found: list[Found], output: Output) -> None:
     out = output.out
-    out.write(out.paint(f'Search results for "{clean(query)}" ({len(found)} found):', "bold"))
     for number, (hit, why) in enumerate(found, start=1):
         indent = " " * (len(str(number)) + 2)
         name = out.paint(clean(f"{hit.server}:{hit.tool}"), "bold")
@@ -90,17 +92,19 @@ def _matched(word: str, fields: tuple[str, ...], *, is_kin: bool) -> str:
     return f"{word} ({'another word for it in ' if is_kin else ''}{', '.join(fields)})"
 
 
-def _say_nothing_fits(reading: Reading, query: str, output: Output) -> None:
+def _say_nothing_fits(reading: Reading, query: str, found: list[Found], output: Output) -> None:
     tools = [stocked.tool for name in reading.stock.specs for stocked in reading.stock.shelf(name).values()]
-    alike = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
-    better = respelled(query, [tool.id for tool in tools])
-    suggestions = [*([better] if better else []), *alike]
+    suggestions = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
     if output.as_json:
-        output.json({"results": [], "didYouMean": suggestions})
+        near = [_as_json(hit, why) for hit, why in found]
+        output.json({"results": [], "nearest": near, "didYouMean": suggestions})
         return
-    output.out.write(f'No tools found for "{clean(query)}".')
+    output.out.write(f'No tool fits "{clean(query)}".')
     if suggestions:
         output.out.paragraph(clean(did_you_mean(suggestions)))
+    if found:
+        output.out.write("Nearest:")
+        _print(found, output)
 
 
 def _as_json(hit: SearchHit, why: Explanation | None) -> dict[str, Any]:

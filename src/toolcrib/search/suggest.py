@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from heapq import nlargest
 
-from toolcrib.search.terms import fold, squash
+from toolcrib.search.terms import squash
 
 _MAX_CHARACTERS = 100
 # Comparing letter by letter is slow, so only the names that share most letter pairs are compared so.
 _COMPARED = 40
 _ALIKE_ENOUGH = 0.5
 _SHORTEST_PART = 3
-_WORD = re.compile(r"[^\W_]{2,}")
 
 
 def nearest(name: str, candidates: Iterable[str], limit: int = 5) -> list[str]:
@@ -30,18 +28,6 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 5) -> list[str]:
     likeness = {one: max(overlaps[one], _likeness(wanted, shapes[one])) for one in hopeful}
     alike = [one for one in hopeful if likeness[one] >= _ALIKE_ENOUGH]
     return sorted(alike, key=lambda one: (one != name, -likeness[one], len(one), one))[:limit]
-
-
-def respelled(query: str, names: Iterable[str]) -> str:
-    """The query with each word that no name holds put as the nearest word of one; empty where nothing is nearer."""
-    known = {word for name in names for word in _WORD.findall(fold(name).casefold())}
-    given = query.split()
-    better = [word if fold(word).casefold() in known else _first(nearest(word, known, limit=1), word) for word in given]
-    return " ".join(better) if better != given else ""
-
-
-def _first(found: list[str], otherwise: str) -> str:
-    return found[0] if found else otherwise
 
 
 def _plain(name: str) -> str:
