@@ -83,6 +83,19 @@ class ManifestMaker(Protocol):
     def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec, /) -> Manifest: ...
 
 
+class ResourceManifestMaker(Protocol):
+    """Makes the capability of a resource."""
+
+    def __call__(self, resource: Mapping[str, Any], config: ServerSpec, /) -> Manifest: ...
+
+
+class ServerProposals(Protocol):
+    """Where servers wait for a person to approve them."""
+
+    async def propose(self, config: ServerSpec, definitions: Sequence[Mapping[str, Any]]) -> object:
+        """Raise a ToolcribError where it can't be proposed."""
+
+
 class SchemaTypes(Protocol):
     """Converts a JSON Schema to a type."""
 
