@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -525,7 +525,7 @@ async def test_without_a_registry_there_is_only_what_is_here() -> None:
 
 
 async def test_schemas_are_converted_and_one_that_cannot_be_is_anything() -> None:
-    def types(schema: Any) -> object:
+    def types(schema: Any, _: Callable[[str], None]) -> object:
         if schema == {"broken": True}:
             raise SchemaConversionFailed("no type for this")
         return ":any" if schema is True else f"type of {sorted(schema)}"

@@ -29,7 +29,7 @@ from toolcrib.errors import ConfigurationError, ServerConnectionError
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.registry.answers import NoAnswers
 from toolcrib.registry.sync import sync
-from toolcrib.rtfs.types import BOOL, INT, STRING, Entry, Map, Vector
+from toolcrib.rtfs.types import ANY, BOOL, INT, STRING, Entry, Map, Vector
 
 pytestmark = pytest.mark.anyio
 
@@ -257,6 +257,15 @@ async def test_tools_are_registered_known_and_written_to_files_with_their_types(
     assert manifest.output_schema == first.output_schema
     audit = [json.loads(line) for line in Paths.of(os.environ).audit_log.read_text().splitlines()]
     assert {line["outcome"] for line in audit} == {"capability_registered"}
+
+
+async def test_a_schema_that_cannot_be_read_is_anything_and_said_so(caplog: pytest.LogCaptureFixture) -> None:
+    odd = tool("odd", inputSchema={"type": "object", "properties": {"when": {"$ref": "#/$defs/nowhere"}}})
+    async with opened(settings(None), FakeServer("files", [odd])) as (service, _):
+        (found,) = await service.discover_tools(spec("files"))
+
+    assert found.input_schema == Map((Entry("when", ANY, optional=True),))
+    assert any("a schema of odd" in message and "nowhere" in message for message in caplog.messages)
 
 
 async def test_files_go_where_a_call_wants_them(tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ class ServerProposals(Protocol):
 
 
 class SchemaTypes(Protocol):
-    """Converts a JSON Schema to a type."""
+    """Converts a JSON Schema to a type; `warn` is told what could not be read."""
 
-    def __call__(self, schema: Any) -> object: ...
+    def __call__(self, schema: Any, warn: Callable[[str], None], /) -> object: ...
 
 
 CallByName = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
