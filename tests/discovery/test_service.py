@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ def test_the_options_have_the_seed_s_names_and_defaults() -> None:
         "max_parallel_discoveries": 5,
         "lazy_output_schemas": True,
         "force_refresh": False,
+        "create_approval_request": False,
         "deadline_seconds": None,
     }
     assert MCPServerConfig is ServerSpec
@@ -524,7 +525,7 @@ async def test_without_a_registry_there_is_only_what_is_here() -> None:
 
 
 async def test_schemas_are_converted_and_one_that_cannot_be_is_anything() -> None:
-    def types(schema: Any) -> object:
+    def types(schema: Any, _: Callable[[str], None]) -> object:
         if schema == {"broken": True}:
             raise SchemaConversionFailed("no type for this")
         return ":any" if schema is True else f"type of {sorted(schema)}"
@@ -684,7 +685,7 @@ async def test_discovered_tools_are_registered_and_exported_where_asked_also_fro
     assert export.written == [(both, Path("somewhere"))] * 2 + [(both, None)]
 
 
-@pytest.mark.parametrize("option", ["register_in_marketplace", "export_to_rtfs"])
+@pytest.mark.parametrize("option", ["register_in_marketplace", "export_to_rtfs", "create_approval_request"])
 async def test_what_no_part_is_there_for_is_refused_before_a_server_is_asked(option: str) -> None:
     servers = FakeServers(FakeServer("files"))
     async with desk(servers) as us:
@@ -694,6 +695,8 @@ async def test_what_no_part_is_there_for_is_refused_before_a_server_is_asked(opt
             await us.service.register_capability({})
         with pytest.raises(ValidationError, match="tool_to_manifest"):
             us.service.tool_to_manifest(DiscoveredMCPTool("x", "", None, None, {}), spec("files"))
+        with pytest.raises(ValidationError, match="resource_to_manifest"):
+            us.service.resource_to_manifest({}, spec("files"))
     assert servers["files"].starts == 0
 
 

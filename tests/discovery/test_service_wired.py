@@ -29,7 +29,7 @@ from toolcrib.errors import ConfigurationError, ServerConnectionError
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.registry.answers import NoAnswers
 from toolcrib.registry.sync import sync
-from toolcrib.rtfs.types import BOOL, INT, STRING, Entry, Map, Vector
+from toolcrib.rtfs.types import ANY, BOOL, INT, STRING, Entry, Map, Vector
 
 pytestmark = pytest.mark.anyio
 
@@ -259,6 +259,15 @@ async def test_tools_are_registered_known_and_written_to_files_with_their_types(
     assert {line["outcome"] for line in audit} == {"capability_registered"}
 
 
+async def test_a_schema_that_cannot_be_read_is_anything_and_said_so(caplog: pytest.LogCaptureFixture) -> None:
+    odd = tool("odd", inputSchema={"type": "object", "properties": {"when": {"$ref": "#/$defs/nowhere"}}})
+    async with opened(settings(None), FakeServer("files", [odd])) as (service, _):
+        (found,) = await service.discover_tools(spec("files"))
+
+    assert found.input_schema == Map((Entry("when", ANY, optional=True),))
+    assert any("a schema of odd" in message and "nowhere" in message for message in caplog.messages)
+
+
 async def test_files_go_where_a_call_wants_them(tmp_path: Path) -> None:
     async with opened(settings(None), FakeServer("files", [tool("read_file")])) as (service, _):
         options = DiscoveryOptions(export_to_rtfs=True, export_directory=tmp_path / "mine")
@@ -280,6 +289,50 @@ async def test_what_is_registered_of_a_stranger_waits_for_a_person(registry: Reg
             ("mcp.atlas.get_route", "pending")
         ]
     assert files_in(capabilities_dir()) == ["pending/atlas/get_route.rtfs"]
+
+
+async def test_a_server_of_the_registry_can_be_proposed_and_then_a_person_decides(registry: Registry) -> None:
+    chosen, options = settings(registry), DiscoveryOptions(create_approval_request=True, export_to_rtfs=True)
+    async with opened(chosen, FakeServer("atlas", [ROUTE])) as (service, _):
+        for _ in range(2):
+            assert await service.discover_from_registry("maps", options)
+
+    with read_capabilities(chosen) as capabilities:
+        (proposal,) = capabilities.approvals.all("pending")
+        assert (proposal.server, proposal.launch) == ("atlas", RemoteLaunch(PUBLIC))
+        assert proposal.source == "registry io.github.acme/atlas"
+        assert [definition["name"] for definition in proposal.definitions] == ["get_route"]
+        capabilities.review.reject(proposal.id, "me")
+    async with opened(chosen, FakeServer("atlas", [ROUTE])) as (service, _):
+        assert await service.discover_from_registry("maps", options)
+    with read_capabilities(chosen) as capabilities:
+        assert capabilities.approvals.all("pending") == []
+
+
+async def test_a_configured_server_is_not_proposed() -> None:
+    chosen = settings(None, spec("files"))
+    async with opened(chosen, FakeServer("files", [ROUTE])) as (service, _):
+        await service.discover_tools(spec("files"), DiscoveryOptions(create_approval_request=True))
+
+    with read_capabilities(chosen) as capabilities:
+        assert capabilities.approvals.all() == []
+
+
+async def test_a_resource_becomes_a_capability_with_an_id_of_its_own() -> None:
+    resource = {"uri": "file:///notes.md", "name": "notes.md", "description": "All notes", "inputSchema": {"type": "x"}}
+    server = FakeServer("files", [], capabilities={"resources": {}})
+    server.methods["resources/list"] = lambda _: {"resources": [resource, {"uri": "file:///../etc"}, {"name": 5}]}
+    async with opened(settings(None), server) as (service, _):
+        found = await service.discover_resources(spec("files"))
+        manifests = [service.resource_to_manifest(one, spec("files")) for one in found]
+        await service.register_capability(manifests[0])
+
+    assert manifests[0].id == "mcp.files.resource.notes.md"
+    assert manifests[0].provider.tool_name == "resource:notes.md"
+    assert (manifests[0].effect_type, manifests[0].input_schema) == ("pure_provisional", None)
+    assert all(":" not in manifest.id and "/" not in manifest.id for manifest in manifests)
+    with read_capabilities(settings(None)) as capabilities:
+        assert capabilities.marketplace.get("mcp.files.resource.notes.md") == manifests[0]
 
 
 async def test_a_missing_capability_is_looked_for_here_and_then_in_the_registries(registry: Registry) -> None:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from toolcrib.app.capabilities import Capabilities
+from toolcrib.capabilities.approvals import Request
 from toolcrib.capabilities.export import CapabilityFiles
+from toolcrib.capabilities.from_resource import resource_to_manifest
 from toolcrib.capabilities.from_tool import tool_to_manifest
 from toolcrib.capabilities.manifest import Manifest
 from toolcrib.capabilities.marketplace import Registered
+from toolcrib.capabilities.proposal import Proposal
 from toolcrib.discovery.capability_desk import CapabilityDesk
+from toolcrib.model.server import ServerSpec
 
 Open = Callable[[], Capabilities]
 
 
 def capability_desk(opened: Open, files: CapabilityFiles) -> CapabilityDesk:
     """`opened` gives the same capabilities each time; they are closed by whoever made it."""
-    return CapabilityDesk(tool_to_manifest, UsableCapabilities(opened), AllCapabilities(opened), files)
+    return CapabilityDesk(
+        tool_to_manifest,
+        UsableCapabilities(opened),
+        AllCapabilities(opened),
+        files,
+        resource_to_manifest,
+        RegistryProposals(opened),
+    )
 
 
 class UsableCapabilities:
@@ -38,3 +50,20 @@ class AllCapabilities:
 
     async def register(self, manifest: Manifest) -> None:
         await asyncio.to_thread(self._opened().catalogue.register, manifest)
+
+
+class RegistryProposals:
+    """Fulfils `ServerProposals` with the requests that a person approves or rejects."""
+
+    def __init__(self, opened: Open) -> None:
+        self._opened = opened
+
+    async def propose(self, config: ServerSpec, definitions: Sequence[Mapping[str, Any]]) -> Proposal:
+        request = Request(
+            name=config.name,
+            launch=config.launch,
+            source=f"registry {config.title}".strip(),
+            description=config.description,
+            definitions=definitions,
+        )
+        return await asyncio.to_thread(self._opened().review.propose, request, "discovery")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -17,14 +16,12 @@ from toolcrib.rtfs.types import TypeExpr
 from toolcrib.schema.convert import convert
 from toolcrib.stock import Stock, StockedTool
 
-log = logging.getLogger(__name__)
 
-
-def published_type(schema: Any) -> TypeExpr:
+def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
     """Fulfils `SchemaTypes`: the type as the seed documents publish it; what can't be read is :any, with a warning."""
     converted = convert(schema)
     for warning in converted.warnings:
-        log.warning("in a schema %s", warning)
+        warn(warning)
     return seed_form(converted.type)
 
 

@@ -54,14 +54,18 @@ class DiscoveredTool(Protocol):
 def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec) -> Manifest:
     """The manifest of a discovered tool; what came from a stranger is pending."""
     own = Tool(config.name, discovered.tool_name, discovered.definition)
-    status: ApprovalStatus = "pending" if config.origin.source in UNTRUSTED_SOURCES else "auto_approved"
     return manifest_of(
         public_tool(own, config),
         config,
-        status=status,
+        status=status_of(config),
         upstream_name=own.name,
         output_schema=discovered.output_schema_json,
     )
+
+
+def status_of(config: ServerSpec) -> ApprovalStatus:
+    """Whether what a server has may be used without asking: a person has chosen the server, or nobody has."""
+    return "pending" if config.origin.source in UNTRUSTED_SOURCES else "auto_approved"
 
 
 def manifest_of(

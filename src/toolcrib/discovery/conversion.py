@@ -74,10 +74,10 @@ class ToolConversion:
         if self._types is None:
             return None
         try:
-            return self._types(schema)
+            return self._types(schema, lambda warning: log.warning("a schema of %s: %s", tool, warning))
         except (ToolcribError, ValueError, TypeError, RecursionError) as error:
             log.warning("a schema of %s is taken as anything: %s", tool, error)
-            return self._types(_ANYTHING)
+            return self._types(_ANYTHING, log.debug)
 
 
 def _is_tool(record: Record) -> bool:

@@ -31,6 +31,8 @@ class DiscoveryOptions:
     lazy_output_schemas: bool = True
     # Read the server although the cache could answer; what it says is cached again.
     force_refresh: bool = False
+    # Propose each server of a registry that was read, so that a person can approve it.
+    create_approval_request: bool = False
     # Where several servers are read: answer after this time with those that were, in seconds.
     deadline_seconds: float | None = None
 

@@ -83,10 +83,23 @@ class ManifestMaker(Protocol):
     def __call__(self, tool: DiscoveredMCPTool, config: ServerSpec, /) -> Manifest: ...
 
 
-class SchemaTypes(Protocol):
-    """Converts a JSON Schema to a type."""
+class ResourceManifestMaker(Protocol):
+    """Makes the capability of a resource."""
 
-    def __call__(self, schema: Any) -> object: ...
+    def __call__(self, resource: Mapping[str, Any], config: ServerSpec, /) -> Manifest: ...
+
+
+class ServerProposals(Protocol):
+    """Where servers wait for a person to approve them."""
+
+    async def propose(self, config: ServerSpec, definitions: Sequence[Mapping[str, Any]]) -> object:
+        """Raise a ToolcribError where it can't be proposed."""
+
+
+class SchemaTypes(Protocol):
+    """Converts a JSON Schema to a type; `warn` is told what could not be read."""
+
+    def __call__(self, schema: Any, warn: Callable[[str], None], /) -> object: ...
 
 
 CallByName = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]

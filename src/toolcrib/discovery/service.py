@@ -211,6 +211,10 @@ class MCPDiscoveryService:
         """The tool as a capability."""
         return self._capabilities.manifest(tool, config)
 
+    def resource_to_manifest(self, resource: Mapping[str, Any], config: ServerSpec) -> Manifest:
+        """A resource, as `discover_resources` gives it, as a capability."""
+        return self._capabilities.resource_manifest(resource, config)
+
     async def register_capability(self, manifest: Manifest) -> None:
         """Enter a capability in the marketplace and in the catalogue."""
         await self._capabilities.register(manifest)
