@@ -136,6 +136,18 @@ def test_the_entrys_own_lists_are_applied_to_the_servers_own_names() -> None:
     assert enabled["fs_delete"] == (False, "the server entry's allowTools does not name it")
 
 
+@pytest.mark.parametrize(
+    ("allow", "deny", "left"),
+    [(("re*",), (), ["read"]), (None, ("?rite",), ["read"]), (("*",), ("w*", "re[abc]d"), [])],
+)
+def test_the_entrys_own_lists_may_hold_globs(
+    allow: tuple[str, ...] | None, deny: tuple[str, ...], left: list[str]
+) -> None:
+    shop = Shop(replace(ENTRY, allow_tools=allow, deny_tools=deny))
+    shop.save(tool("read"), tool("write"))
+    assert [name for name, stocked in shop.stock.shelf(ENTRY.name).items() if stocked.enabled] == left
+
+
 def test_rules_decide_and_tag_under_the_public_name() -> None:
     rules = [Rule(("fs_delete*",), None, False, ("dangerous",)), Rule(("files:*",), None, None, ("disk",))]
     shop = Shop(replace(ENTRY, prefix="fs_"), rules=rules)

@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 
@@ -370,8 +371,13 @@ def _listed_off(spec: ServerSpec | None, name: str) -> str:
     """Why the server entry's own lists keep a tool away, or nothing."""
     if spec is None:
         return ""
-    if name in spec.deny_tools:
+    if _is_listed(name, spec.deny_tools):
         return "the server entry's denyTools names it"
-    if spec.allow_tools is not None and name not in spec.allow_tools:
+    if spec.allow_tools is not None and not _is_listed(name, spec.allow_tools):
         return "the server entry's allowTools does not name it"
     return ""
+
+
+def _is_listed(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the names or globs is this tool's; a name that looks like a glob is still its own name."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
