@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from toolcrib.app.capabilities import Capabilities, audited, capability_files, open_capabilities
 from toolcrib.app.discovering import call_limit, discovery_options, open_cache
+from toolcrib.app.from_settings import audit_file, connection_policy, link_opener, result_files
 from toolcrib.app.offline import Offline, offered, open_offline
 from toolcrib.app.presence import Presence
 from toolcrib.app.registry import open_hints
@@ -36,7 +37,6 @@ from toolcrib.calls.proposing import IntrospectServer
 from toolcrib.calls.rate import LimitRate
 from toolcrib.calls.retry import Retry
 from toolcrib.config.load import load_settings
-from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
@@ -51,15 +51,9 @@ from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.schema.validate import ArgumentChecker
-from toolcrib.storage.audit_file import AuditFile
 from toolcrib.storage.memory_buckets import MemoryBuckets
-from toolcrib.storage.result_files import ResultFiles
-from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.link import Link, NotificationHandler
-from toolcrib.upstream.opener import LinkOpener, TransportLimits
 from toolcrib.upstream.pool import Pool
-from toolcrib.upstream.tool_list import ListLimits
-from toolcrib.version import VERSION
 
 log = logging.getLogger(__name__)
 
@@ -129,16 +123,10 @@ class Online:
         self._face = face
         self._paths = Paths.of(env)
         self._offline = open_offline(settings, self._paths)
-        self._opener = opener or LinkOpener(
-            env=env,
-            logs_dir=self._paths.logs_dir,
-            limits=_transport_limits(settings),
-            user_agent=f"toolcrib/{VERSION}",
-            from_keyring=OsKeyring().get,
-        )
+        self._opener = opener or link_opener(settings, self._paths, env)
         self._pool = Pool(
             self._opener,
-            _policy(settings),
+            connection_policy(settings),
             known_identity=self._offline.stock.identity,
             on_connected=self._connected,
             on_tools_changed=self._tools_changed,
@@ -163,12 +151,7 @@ class Online:
         self._reloading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._study = Study(self._offline.stock)
-        self._audit = AuditFile(
-            self._paths.audit_log,
-            max_bytes=settings.audit_max_bytes,
-            files=settings.audit_files,
-            on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
-        )
+        self._audit = audit_file(settings, self._paths)
         self._hints = open_hints(settings, self._paths, partial(asyncio.get_running_loop().run_in_executor, None))
         self._registry = ServiceRegistry(lambda: self.settings, self._paths, self._limiter)
         self._capabilities: Capabilities | None = None
@@ -178,7 +161,7 @@ class Online:
     async def start(self, *, read_due: bool = True) -> None:
         """Begin to serve: nothing here waits for a server."""
         _report(self.settings)
-        await self._pool.configure(offered(self.settings), _policy(self.settings))
+        await self._pool.configure(offered(self.settings), connection_policy(self.settings))
         self._presence.start()
         if read_due:
             self._discovery.refresh_due()
@@ -240,7 +223,7 @@ class Online:
             )
             self._cache.tool_ttl_seconds = fresh.tool_cache_ttl_seconds
             self._cache.registry_ttl_seconds = fresh.registry_cache_ttl_seconds
-            await self._pool.configure(offered(fresh), _policy(fresh))
+            await self._pool.configure(offered(fresh), connection_policy(fresh))
             self._discovery.refresh_due()
         _report(fresh)
         log.info("configuration reloaded: %d servers", len(offered(fresh)))
@@ -253,13 +236,7 @@ class Online:
             log.warning("the edited configuration is not used; the last good one stays:\n%s", error.message)
 
     def _gateway(self, offline: Offline) -> Gateway:
-        shelf = ResultFiles(
-            self._paths.results_dir,
-            keep_seconds=self.settings.result_ttl_seconds,
-            max_total_bytes=self.settings.max_stored_result_bytes,
-            now=time.time,
-            new_id=lambda: secrets.token_hex(16),
-        )
+        shelf = result_files(self.settings, self._paths)
         built_in = BuiltIn(offline.stock, shelf, {"introspect_server": self._introspect_server})
 
         async def call_tool(call: ToolCall) -> ToolResult:
@@ -348,27 +325,6 @@ class Online:
 
 def _differ(known: Identity, met: Identity) -> bool:
     return known.era != met.era or known.server_info.get("version") != met.server_info.get("version")
-
-
-def _policy(settings: Settings) -> ConnectionPolicy:
-    return ConnectionPolicy(
-        client_info={"name": settings.client_name, "version": VERSION},
-        startup_seconds=settings.startup_timeout_seconds,
-        probe_seconds=settings.probe_timeout_seconds,
-        call_seconds=settings.call_timeout_seconds,
-        idle_seconds=settings.idle_stop_seconds,
-        max_concurrent=settings.max_calls_per_server,
-        max_starts_per_minute=settings.max_starts_per_minute,
-        limits=ListLimits(settings.max_tools_per_server, settings.max_definition_bytes, settings.max_nesting),
-    )
-
-
-def _transport_limits(settings: Settings) -> TransportLimits:
-    return TransportLimits(
-        connect_seconds=settings.connect_timeout_seconds,
-        max_line_bytes=settings.max_stdio_result_bytes,
-        max_body_bytes=settings.max_http_body_bytes,
-    )
 
 
 def _report(settings: Settings) -> None:

@@ -1,0 +1,71 @@
+"""Parts of the gateway as the settings ask for them."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+
+from toolcrib.config.os_keyring import OsKeyring
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.result_files import ResultFiles
+from toolcrib.upstream.connection import ConnectionPolicy
+from toolcrib.upstream.opener import LinkOpener, TransportLimits
+from toolcrib.upstream.tool_list import ListLimits
+from toolcrib.version import VERSION
+
+log = logging.getLogger(__name__)
+
+
+def connection_policy(settings: Settings) -> ConnectionPolicy:
+    """How patient we are with servers, and how much they may tell."""
+    return ConnectionPolicy(
+        client_info={"name": settings.client_name, "version": VERSION},
+        startup_seconds=settings.startup_timeout_seconds,
+        probe_seconds=settings.probe_timeout_seconds,
+        call_seconds=settings.call_timeout_seconds,
+        idle_seconds=settings.idle_stop_seconds,
+        max_concurrent=settings.max_calls_per_server,
+        max_starts_per_minute=settings.max_starts_per_minute,
+        limits=ListLimits(settings.max_tools_per_server, settings.max_definition_bytes, settings.max_nesting),
+    )
+
+
+def link_opener(settings: Settings, paths: Paths, env: Mapping[str, str]) -> LinkOpener:
+    """Our own transports."""
+    limits = TransportLimits(
+        connect_seconds=settings.connect_timeout_seconds,
+        max_line_bytes=settings.max_stdio_result_bytes,
+        max_body_bytes=settings.max_http_body_bytes,
+    )
+    return LinkOpener(
+        env=env,
+        logs_dir=paths.logs_dir,
+        limits=limits,
+        user_agent=f"toolcrib/{VERSION}",
+        from_keyring=OsKeyring().get,
+    )
+
+
+def audit_file(settings: Settings, paths: Paths) -> AuditFile:
+    """The log of all calls."""
+    return AuditFile(
+        paths.audit_log,
+        max_bytes=settings.audit_max_bytes,
+        files=settings.audit_files,
+        on_trouble=lambda trouble: log.warning("audit log: %s", trouble),
+    )
+
+
+def result_files(settings: Settings, paths: Paths) -> ResultFiles:
+    """The shelf for large results."""
+    return ResultFiles(
+        paths.results_dir,
+        keep_seconds=settings.result_ttl_seconds,
+        max_total_bytes=settings.max_stored_result_bytes,
+        now=time.time,
+        new_id=lambda: secrets.token_hex(16),
+    )
