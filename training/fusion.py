@@ -81,7 +81,7 @@ def fit_weights(sets: Sequence[Sequence[Asked]], steps: int = 150) -> Floats:
 
 
 def climbed(asked: Mapping[str, Sequence[Asked]], weights: Floats) -> Floats:
-    """The weights changed one at a time as long as the figure itself gets better: half the five sets, half the intents."""
+    """The weights changed one at a time as long as the figure itself gets better; every set counts the same."""
     best = _overall(asked, weights)
     for _ in range(CLIMBS):
         for place in range(len(weights)):
@@ -95,8 +95,7 @@ def climbed(asked: Mapping[str, Sequence[Asked]], weights: Floats) -> Floats:
 
 
 def _overall(asked: Mapping[str, Sequence[Asked]], weights: Floats) -> float:
-    figures = {name: _quality(own, weights)[0] for name, own in asked.items()}
-    return float((np.mean([figures[name] for name in DEV_SETS]) + figures["toucan"]) / 2)
+    return float(np.mean([_quality(own, weights)[0] for own in asked.values()]))
 
 
 def fit_chances(sets: Sequence[Sequence[Asked]], weights: Floats, steps: int = 1_500) -> Floats:

@@ -14,11 +14,11 @@ CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
 # A hit far below the best one is noise that costs tokens.
-CLIFF = 0.06
+CLIFF = 0.01
 # Below this chance the best hit is more likely a neighbour of what is wanted than the thing itself.
-NOTHING_FITS = 0.08
+NOTHING_FITS = 0.15
 # Where no hit is more relevant than this, servers that are not installed are worth a word.
-WEAK_HIT = 0.2
+WEAK_HIT = 0.25
 # So many hits come before long summaries do: the right tool is nearly always among them.
 FIRST_HITS = 5
 SUMMARY_LENGTHS = (120, 90, 70, 50, 35)

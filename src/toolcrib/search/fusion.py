@@ -10,9 +10,9 @@ from toolcrib.search.evidence import Evidence
 Floats = NDArray[np.float32]
 
 # Fitted by training/fusion.py on the development queries, in the order of `features`.
-WEIGHTS = np.array([3.0, 0.72, 6.75, 8.81, 1.0, 0.5], dtype=np.float32)
+WEIGHTS = np.array([3.0, 0.54, 5.06, 8.81, 1.3, 0.5], dtype=np.float32)
 # Likewise, for the chance that a candidate is right, in the order of `signs`.
-CHANCE = np.array([-5.0, 0.02, 8.4, 0.76], dtype=np.float32)
+CHANCE = np.array([-4.944, 0.114, 6.414, 0.776], dtype=np.float32)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)
 _CLAUSE_CLOSENESS = 3
