@@ -1,6 +1,6 @@
 """Types of many real tools: no schema breaks the converter, every way back leads to the same type, how much is :any.
 
-    python -m bench.types [--data FOLDER] [--config FILE] [--json FILE]
+    python -m bench.schema_types [--data FOLDER] [--config FILE] [--json FILE]
 
 The tools are those of the servers that `make servers` installed, of a configuration file where one is given, and of
 the data set `toucan` where that lies beside the project.
