@@ -236,6 +236,17 @@ def test_no_more_tools_than_the_limit_are_indexed() -> None:
     assert (shop.found("beta"), shop.found("gamma")) == (["files:beta"], [])
 
 
+def test_another_limit_applies_from_the_next_configuration_on() -> None:
+    shop = Shop(max_indexed=1)
+    shop.save(tool("read_file"), tool("write_file"))
+    assert len(shop.found("file")) == 1
+
+    shop.stock.retime(3600.0, Freshness(), max_indexed=10, max_enabled=10)
+    shop.stock.configure((ENTRY,), NO_RULES)
+
+    assert len(shop.found("file")) == 2
+
+
 def test_more_enabled_tools_than_expected_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop(max_enabled=1)
     shop.save(tool("alpha"), tool("beta"))
@@ -283,6 +294,19 @@ def test_a_shelf_looked_at_before_the_first_look_at_others_is_not_stuck() -> Non
     shop.stock.follow_others()
 
     assert list(shop.stock.shelf("files")) == ["new"]
+
+
+def test_tools_written_down_while_the_index_is_made_are_found() -> None:
+    other = spec("other")
+    shop = Shop(ENTRY, other)
+    assert not shop.stock.shelf("files")
+    shop.stock.save(ENTRY, reading(tool("read_file")))
+    shop.stock.invalidate("other")
+    shop.found("the index is made")
+
+    shop.stock.follow_others()
+
+    assert shop.found("read_file") == ["files:read_file"]
 
 
 def test_cached_shelves_are_looked_up_again_after_their_time() -> None:

@@ -125,6 +125,7 @@ class Gateway:
             await self._discovery.need(server)
         elif self._discovery.pending and not self._stock.tool_count():
             await self._discovery.settle(FIRST_READING_SECONDS)
+            self._stock.follow_others()
         most = min(limit or DEFAULT_HITS, MOST_HITS)
         found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]

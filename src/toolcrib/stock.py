@@ -93,7 +93,7 @@ class Stock:
         """Take over other times and limits; the next `configure` applies them to what is cached."""
         self._shelves.ttl_seconds = self._records.ttl_seconds = cache_seconds
         self._freshness = freshness
-        self._max_indexed = max_indexed
+        self._finder.max_tools = max_indexed
         self._max_enabled = max_enabled
 
     def invalidate(self, server: str | None = None) -> None:
@@ -226,6 +226,8 @@ class Stock:
         server = self._unindexed[0]
         mark = self._mark(server)
         if not self._finder.is_current(server, mark):
+            # The tools may have been written down since we looked; under this mark they would not be looked at again.
+            self.drop_shelf(server)
             self._finder.put(server, list(self._searchable_tools(server)), mark)
         # Only now: a server that the catalogue could not tell about is tried again.
         self._unindexed.popleft()
