@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import SearchHit
@@ -15,8 +16,12 @@ ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
 # A hit far below the best one is noise that costs tokens.
 CLIFF = 0.01
-# Below this chance the best hit is more likely a neighbour of what is wanted than the thing itself.
-NOTHING_FITS = 0.15
+# Below this chance that one of the first three is right they are more likely neighbours of what is wanted than the thing
+# itself; of several that look alike each has a small chance.
+NOTHING_FITS = 0.2
+LOOKED_AT = 3
+# What has hardly a chance is not worth a line.
+NO_CHANCE = 0.01
 # Where no hit is more relevant than this, servers that are not installed are worth a word.
 WEAK_HIT = 0.25
 # So many hits come before long summaries do: the right tool is nearly always among them.
@@ -28,15 +33,15 @@ SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enable
 
 
 def fits(hits: Sequence[SearchHit]) -> bool:
-    """Whether the best hit is likely enough to be meant."""
-    return bool(hits) and hits[0].relevance >= NOTHING_FITS
+    """Whether one of the best hits is likely enough to be meant."""
+    return 1 - prod(1 - hit.relevance for hit in hits[:LOOKED_AT]) >= NOTHING_FITS
 
 
 def likely(hits: Sequence[SearchHit]) -> list[SearchHit]:
     """The hits down to the cliff; where nothing fits, the nearest few."""
-    if not fits(hits):
-        return list(hits[:NEIGHBOURS])
-    return [hit for hit in hits if hit.relevance >= hits[0].relevance * CLIFF]
+    least = max(NO_CHANCE, hits[0].relevance * CLIFF) if hits else NO_CHANCE
+    worth_it = [hit for hit in hits if hit.relevance >= least] or list(hits[:1])
+    return worth_it if fits(hits) else worth_it[:NEIGHBOURS]
 
 
 def pack_hits(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
