@@ -34,7 +34,7 @@ SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enable
 
 def fits(hits: Sequence[SearchHit]) -> bool:
     """Whether one of the best hits is likely enough to be meant."""
-    return 1 - prod(1 - hit.relevance for hit in hits[:LOOKED_AT]) >= NOTHING_FITS
+    return round(1 - prod(1 - hit.relevance for hit in hits[:LOOKED_AT]), 4) >= NOTHING_FITS
 
 
 def likely(hits: Sequence[SearchHit]) -> list[SearchHit]:

@@ -31,7 +31,7 @@ ENTRY_KEYS: Mapping[str, str] = {
     "timeout": "Seconds a call may take, instead of `callTimeout`.",
     "startupTimeout": "Seconds the start may take, instead of `startupTimeout`.",
     "allowTools": "Only these tools (names or globs) of the server.",
-    "denyTools": "None of these tools of the server.",
+    "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
     "tools": "Tools known before the server was ever reached: names, or maps with `name` and `description`.",
 }
