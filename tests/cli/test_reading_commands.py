@@ -128,6 +128,14 @@ def test_a_query_that_nothing_fits_is_answered_with_what_may_have_been_meant(see
     assert seeded.run("search", "xylophone zebra", "--json").json["results"] == []
 
 
+def test_a_server_that_is_switched_off_is_said_to_be(seeded: Machine) -> None:
+    assert seeded.run("disable", "github").code == 0
+    ran = seeded.run("tools", "github")
+    assert ran.code == 2
+    assert "the server 'github' is disabled" in ran.err
+    assert "toolcrib enable github" in ran.err
+
+
 def test_a_mistyped_server_is_answered_with_the_nearest_one(seeded: Machine) -> None:
     assert "Did you mean: github?" in seeded.run("tools", "gihtub").err
     assert seeded.run("tools", "gihtub", "--json").json["error"]["nearest"] == ["github"]

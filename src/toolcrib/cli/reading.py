@@ -19,6 +19,7 @@ from toolcrib.cli.output import Output
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.errors import ServerNotFound
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.stock import Stock
 
@@ -43,9 +44,14 @@ class Reading:
         return [row for row in self.gateways if row.statuses.get(server) == "connected"]
 
     def need_server(self, server: str) -> None:
-        """Raise the error for a server nobody configured."""
-        if not self.stock.knows(server):
-            raise missing(self.stock, server, "")
+        """Raise the error for a server nobody configured, or that is switched off."""
+        if self.stock.knows(server):
+            return
+        if any(spec.name == server for spec in self.settings.servers):
+            raise ServerNotFound(
+                f"the server {server!r} is disabled", hint=f"`toolcrib enable {server}` switches it on."
+            )
+        raise missing(self.stock, server, "")
 
 
 def settings_of(options: argparse.Namespace, output: Output) -> Settings:
