@@ -48,9 +48,7 @@ class Reading:
         if self.stock.knows(server):
             return
         if any(spec.name == server for spec in self.settings.servers):
-            raise ServerNotFound(
-                f"the server {server!r} is disabled", hint=f"`toolcrib enable {server}` switches it on."
-            )
+            raise ServerNotFound(f"the server {server!r} is disabled; `toolcrib enable {server}` switches it on")
         raise missing(self.stock, server, "")
 
 
