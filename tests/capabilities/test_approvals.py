@@ -45,6 +45,16 @@ def test_a_person_approves_and_the_record_says_who_when_and_why(world: World) ->
     assert world.approvals.approved() == {"notes": approved}
 
 
+def test_what_changed_since_it_was_shown_is_not_approved(world: World) -> None:
+    shown = world.approvals.propose(proposed(), "agent")
+    now = world.approvals.propose(proposed(definitions=(definition("delete_notes"),)), "agent")
+
+    with pytest.raises(ApprovalRefused, match="changed since it was shown; look again"):
+        world.review.approve(shown.id, "ada", expected=shown)
+    assert world.approvals.get(shown.id).state == "pending"
+    assert world.review.approve(shown.id, "ada", expected=now).definitions == now.definitions
+
+
 def test_a_rejected_server_is_not_proposed_again_but_a_person_may_think_better_of_it(world: World) -> None:
     made = world.approvals.propose(proposed(), "agent")
     world.approvals.reject(made.id, "ada", "no")

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -125,6 +126,26 @@ def test_without_a_terminal_nothing_is_approved_unasked(desk: Desk) -> None:
 
     assert ran.code == 1
     assert "--yes" in ran.err
+    assert desk.machine.paths.config_file.read_bytes() == before
+    assert desk.folder_of("notes") == "pending"
+
+
+def test_what_an_agent_changes_while_a_person_reads_is_not_approved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    before = desk.machine.paths.config_file.read_bytes()
+
+    def answer(question: str) -> str:
+        desk.propose("notes", NOTES, {**TOOL, "name": "delete_notes"})
+        return "y"
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    ran = desk.machine.run("approvals", "approve", "notes")
+
+    assert ran.code == 3
+    assert "it changed since it was shown; look again" in ran.err
     assert desk.machine.paths.config_file.read_bytes() == before
     assert desk.folder_of("notes") == "pending"
 

@@ -61,7 +61,7 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
         output.note("nothing was approved")
         return OK
     if proposal.state != "approved":
-        proposal = door.capabilities.review.approve(proposal.id, person(), options.reason)
+        proposal = door.capabilities.review.approve(proposal.id, person(), options.reason, expected=proposal)
     # After the decision: what was not approved must never be in the configuration.
     if write is not None:
         write_all([write])
