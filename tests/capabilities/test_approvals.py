@@ -249,6 +249,14 @@ def test_the_risk_names_what_could_do_harm() -> None:
     assert all(word in said for word in ("not encrypted", "KEY", "administration", "deletion", "destructive"))
 
 
+def test_a_variable_in_an_address_or_in_the_name_of_a_program_is_a_high_risk() -> None:
+    address = assess(RemoteLaunch("https://x.example.com/?k=${AWS_KEY}"), [definition("list_notes")])
+    program = assess(StdioLaunch("${HOME_KEY}/run"), [definition("list_notes")])
+
+    assert (address.level, address.reasons[-1]) == ("high", "it would be given the value of AWS_KEY")
+    assert (program.level, program.reasons[-1]) == ("high", "it would be given the value of HOME_KEY")
+
+
 def test_nothing_of_a_proposal_is_configured_by_itself() -> None:
     proposal = Proposal("apr-1", "notes", RemoteLaunch("https://x.example.com"), "agent", 0.0, 1.0)
 

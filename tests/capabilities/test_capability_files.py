@@ -329,6 +329,18 @@ def test_the_command_of_a_proposed_program_comes_back(world: World, tmp_path: Pa
     assert done[0].proposal.launch == launch
 
 
+def test_an_address_with_a_variable_is_imported_as_a_high_risk(world: World, tmp_path: Path) -> None:
+    file = CapabilityFiles(tmp_path / "in").export([capability(LIST_ISSUES)])[0]
+    launch = {"url": "https://api.example.com/${AWS_KEY}"}
+    (file.parent / "server.json").write_text(json.dumps({"name": "github", "launch": launch}), "utf-8")
+
+    done = propose_files(read_capability_files(tmp_path / "in"), world.review.propose, "ada", configured={})
+
+    assert done[0].proposal is not None
+    assert done[0].proposal.risk.level == "high"
+    assert "it would be given the value of AWS_KEY" in done[0].proposal.risk.reasons
+
+
 def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
     CapabilityFiles(tmp_path).export([capability(LIST_ISSUES)])
     folder = tmp_path / "pending" / "github"
