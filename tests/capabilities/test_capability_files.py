@@ -360,12 +360,16 @@ def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("bad", [r'{"name": "odd", "launch": {"command": "x\ud800"}}', "[]", '{"name": NaN}', " " * 2**21])
+@pytest.mark.parametrize(
+    "bad", [r'{"name": "odd", "launch": {"command": "x\ud800"}}', "[]", '{"name": NaN}', " " * 2**21]
+)
 def test_facts_that_cannot_be_kept_are_a_problem_and_the_other_servers_go_on(
     world: World, tmp_path: Path, bad: str
 ) -> None:
     odd = ServerSpec("odd", StdioLaunch("x"))
-    folder = CapabilityFiles(tmp_path / "in").export([capability(READ_FILE, odd), capability(LIST_ISSUES, odd)])[0].parent
+    folder = (
+        CapabilityFiles(tmp_path / "in").export([capability(READ_FILE, odd), capability(LIST_ISSUES, odd)])[0].parent
+    )
     (folder / "server.json").write_text(bad, "utf-8")
     CapabilityFiles(tmp_path / "in").export([capability(LIST_ISSUES, replace(GITHUB, name="rest"))])
 

@@ -152,8 +152,8 @@ def _number(schema: Schema, key: str) -> float | int | None:
     value = schema.get(key)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_whole and value.bit_length() <= MOST_BITS else None
+    is_bound = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MOST_BITS
+    return value if is_bound else None
 
 
 def _count(schema: Schema, key: str) -> int:
