@@ -257,6 +257,14 @@ def test_a_variable_in_an_address_or_in_the_name_of_a_program_is_a_high_risk() -
     assert (program.level, program.reasons[-1]) == ("high", "it would be given the value of HOME_KEY")
 
 
+@pytest.mark.parametrize("mark", [";", "&", "|", "<", ">", "`", "$("])
+def test_what_a_shell_would_act_on_is_named_in_the_risk(mark: str) -> None:
+    reason = f"its command line has characters that a shell acts on: {mark}"
+
+    assert reason in assess(StdioLaunch("sh", ("-c", f"notes {mark} more")), []).reasons
+    assert not any("shell" in reason for reason in assess(StdioLaunch("npx", ("-y", "notes (a)", "$HOME")), []).reasons)
+
+
 def test_nothing_of_a_proposal_is_configured_by_itself() -> None:
     proposal = Proposal("apr-1", "notes", RemoteLaunch("https://x.example.com"), "agent", 0.0, 1.0)
 

@@ -20,6 +20,7 @@ _WORDS: tuple[tuple[str, frozenset[str]], ...] = (
 )
 _NAMED_TOOLS = 3
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_SHELL_MARK = re.compile(r"[;&|<>`]|\$\(")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -45,6 +46,8 @@ def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
 def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
+        if marks := sorted({mark for word in (launch.command, *launch.args) for mark in _SHELL_MARK.findall(word)}):
+            yield f"its command line has characters that a shell acts on: {' '.join(marks)}"
     elif not launch.url.startswith("https:"):
         yield "its address is not encrypted"
     for name in sorted({name for text in _given(launch) for name in _VARIABLE.findall(text)}):
