@@ -23,7 +23,7 @@ class ToolFilter:
     @classmethod
     def of(cls, domain: str | None, category: str | None) -> ToolFilter:
         """The filter, with words spelled as people do (`GitHub`, `read`); an unknown category is refused."""
-        return cls(domain.strip(" .").lower() if domain else None, _category(category) if category else None)
+        return cls(domain.strip(" .").lower() if domain else None, category_named(category) if category else None)
 
     def __bool__(self) -> bool:
         return self.domain is not None or self.category is not None
@@ -62,7 +62,8 @@ def find_tools(
     return stock.search(words, server=server, limit=limit, include_disabled=include_disabled, passes=passes or None)
 
 
-def _category(given: str) -> str:
+def category_named(given: str) -> str:
+    """The category a person means: `read` is crud.read; raises ValidationError, with all there are, for an unknown one."""
     name = given.strip().lower()
     for known in (name, f"crud.{name}"):
         if known in CATEGORIES:

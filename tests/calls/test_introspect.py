@@ -92,6 +92,17 @@ async def test_two_failures_leave_it_unknown_and_there_is_no_third_call() -> Non
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize("bound", ["minimum", "exclusiveMinimum", "maximum"])
+async def test_a_bound_no_number_can_reach_is_no_trouble(bound: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", bound: 10**400}}, "required": ["n"]}
+    server = Server(text('"done"'))
+
+    found = await introspect_output(Tool.from_mcp("github", tool("list_issues", inputSchema=schema)), server)
+
+    assert found == STRING
+    assert server.asked == [{"n": 0}]
+
+
 async def test_the_same_arguments_are_not_tried_twice() -> None:
     server = Server(text("an error"))
 

@@ -45,6 +45,16 @@ def test_a_person_approves_and_the_record_says_who_when_and_why(world: World) ->
     assert world.approvals.approved() == {"notes": approved}
 
 
+def test_what_changed_since_it_was_shown_is_not_approved(world: World) -> None:
+    shown = world.approvals.propose(proposed(), "agent")
+    now = world.approvals.propose(proposed(definitions=(definition("delete_notes"),)), "agent")
+
+    with pytest.raises(ApprovalRefused, match="changed since it was shown; look again"):
+        world.review.approve(shown.id, "ada", expected=shown)
+    assert world.approvals.get(shown.id).state == "pending"
+    assert world.review.approve(shown.id, "ada", expected=now).definitions == now.definitions
+
+
 def test_a_rejected_server_is_not_proposed_again_but_a_person_may_think_better_of_it(world: World) -> None:
     made = world.approvals.propose(proposed(), "agent")
     world.approvals.reject(made.id, "ada", "no")
@@ -237,6 +247,22 @@ def test_the_risk_names_what_could_do_harm() -> None:
     assert any("HOME_TOKEN" in reason for reason in program.reasons)
     said = " ".join(harmful.reasons)
     assert all(word in said for word in ("not encrypted", "KEY", "administration", "deletion", "destructive"))
+
+
+def test_a_variable_in_an_address_or_in_the_name_of_a_program_is_a_high_risk() -> None:
+    address = assess(RemoteLaunch("https://x.example.com/?k=${AWS_KEY}"), [definition("list_notes")])
+    program = assess(StdioLaunch("${HOME_KEY}/run"), [definition("list_notes")])
+
+    assert (address.level, address.reasons[-1]) == ("high", "it would be given the value of AWS_KEY")
+    assert (program.level, program.reasons[-1]) == ("high", "it would be given the value of HOME_KEY")
+
+
+@pytest.mark.parametrize("mark", [";", "&", "|", "<", ">", "`", "$("])
+def test_what_a_shell_would_act_on_is_named_in_the_risk(mark: str) -> None:
+    reason = f"its command line has characters that a shell acts on: {mark}"
+
+    assert reason in assess(StdioLaunch("sh", ("-c", f"notes {mark} more")), []).reasons
+    assert not any("shell" in reason for reason in assess(StdioLaunch("npx", ("-y", "notes (a)", "$HOME")), []).reasons)
 
 
 def test_nothing_of_a_proposal_is_configured_by_itself() -> None:

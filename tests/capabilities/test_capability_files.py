@@ -329,6 +329,18 @@ def test_the_command_of_a_proposed_program_comes_back(world: World, tmp_path: Pa
     assert done[0].proposal.launch == launch
 
 
+def test_an_address_with_a_variable_is_imported_as_a_high_risk(world: World, tmp_path: Path) -> None:
+    file = CapabilityFiles(tmp_path / "in").export([capability(LIST_ISSUES)])[0]
+    launch = {"url": "https://api.example.com/${AWS_KEY}"}
+    (file.parent / "server.json").write_text(json.dumps({"name": "github", "launch": launch}), "utf-8")
+
+    done = propose_files(read_capability_files(tmp_path / "in"), world.review.propose, "ada", configured={})
+
+    assert done[0].proposal is not None
+    assert done[0].proposal.risk.level == "high"
+    assert "it would be given the value of AWS_KEY" in done[0].proposal.risk.reasons
+
+
 def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
     CapabilityFiles(tmp_path).export([capability(LIST_ISSUES)])
     folder = tmp_path / "pending" / "github"
@@ -340,8 +352,32 @@ def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
     read = read_capability_files(tmp_path)
 
     assert list(read.manifests) == ["github"]
-    assert len(read.problems) == 3
-    assert all(problem.source for problem in read.problems)
+    assert sorted(Path(problem.source).name for problem in read.problems) == [
+        "binary.rtfs",
+        "broken.rtfs",
+        "huge.rtfs",
+        "server.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    "bad", [r'{"name": "odd", "launch": {"command": "x\ud800"}}', "[]", '{"name": NaN}', " " * 2**21]
+)
+def test_facts_that_cannot_be_kept_are_a_problem_and_the_other_servers_go_on(
+    world: World, tmp_path: Path, bad: str
+) -> None:
+    odd = ServerSpec("odd", StdioLaunch("x"))
+    folder = (
+        CapabilityFiles(tmp_path / "in").export([capability(READ_FILE, odd), capability(LIST_ISSUES, odd)])[0].parent
+    )
+    (folder / "server.json").write_text(bad, "utf-8")
+    CapabilityFiles(tmp_path / "in").export([capability(LIST_ISSUES, replace(GITHUB, name="rest"))])
+
+    read = read_capability_files(tmp_path / "in")
+    done = propose_files(read, world.review.propose, "ada", configured={})
+
+    assert [problem.source for problem in read.problems] == [str(folder / "server.json")]
+    assert {one.server: one.proposal is not None for one in done} == {"odd": False, "rest": True}
 
 
 def test_a_single_file_is_read_and_nothing_is_an_error(tmp_path: Path) -> None:

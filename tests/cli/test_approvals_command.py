@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,6 +92,20 @@ def test_a_proposal_is_shown_in_full_and_harmless(desk: Desk) -> None:
     assert full["tools"] == [{"id": "mcp.notes.list_notes", "definition": TOOL}]
 
 
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("-y", "a b", ""), "npx -y 'a b' ''"),
+        (("a;b", "it's"), """npx 'a;b' 'it'"'"'s'"""),
+        (("a\tb", "c\u00a0d"), r"npx 'a\tb' 'c\xa0d'"),
+    ],
+)
+def test_each_argument_of_a_command_can_be_told_from_the_next(desk: Desk, args: tuple[str, ...], line: str) -> None:
+    desk.propose("local", StdioLaunch("npx", args))
+
+    assert f"Runs: {line}\n" in desk.machine.run("approvals", "show", "local").out
+
+
 def test_approving_puts_the_server_behind_the_counter_and_moves_its_files(desk: Desk) -> None:
     desk.propose("notes", NOTES, TOOL)
 
@@ -129,6 +144,26 @@ def test_without_a_terminal_nothing_is_approved_unasked(desk: Desk) -> None:
     assert desk.folder_of("notes") == "pending"
 
 
+def test_what_an_agent_changes_while_a_person_reads_is_not_approved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    before = desk.machine.paths.config_file.read_bytes()
+
+    def answer(question: str) -> str:
+        desk.propose("notes", NOTES, {**TOOL, "name": "delete_notes"})
+        return "y"
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    ran = desk.machine.run("approvals", "approve", "notes")
+
+    assert ran.code == 3
+    assert "it changed since it was shown; look again" in ran.err
+    assert desk.machine.paths.config_file.read_bytes() == before
+    assert desk.folder_of("notes") == "pending"
+
+
 def test_rejecting_moves_the_files_and_takes_an_approved_server_out_again(desk: Desk) -> None:
     desk.propose("notes", NOTES, TOOL)
     desk.machine.run("approvals", "approve", "notes", "--yes")
@@ -138,7 +173,20 @@ def test_rejecting_moves_the_files_and_takes_an_approved_server_out_again(desk: 
     assert ran.code == 0
     assert [spec.name for spec in load_settings().servers] == ["github"]
     assert desk.folder_of("notes") == "rejected"
-    assert desk.machine.run("approvals", "reject", "notes").code == 3
+
+
+def test_deciding_the_same_again_says_that_it_is_so_already(desk: Desk) -> None:
+    desk.propose("notes", NOTES, TOOL)
+    for action, state, options in (("approve", "approved", ["--yes"]), ("reject", "rejected", [])):
+        desk.machine.run("approvals", action, "notes", *options)
+        decided = desk.machine.run("approvals", "show", "notes", "--json").json["decision"]
+
+        again = desk.machine.run("approvals", action, "notes")
+
+        assert (again.code, again.out) == (0, f"notes is {state} already; nothing was changed\n")
+        as_json = desk.machine.run("approvals", action, "notes", "--json").json
+        assert (as_json["success"], as_json["state"], as_json["unchanged"]) == (True, state, True)
+        assert desk.machine.run("approvals", "show", "notes", "--json").json["decision"] == decided
 
 
 def test_a_name_that_somebody_configured_meanwhile_is_not_overwritten(desk: Desk) -> None:
@@ -182,12 +230,28 @@ def test_capabilities_of_configured_servers_are_listed_and_filtered(seeded: Mach
     assert listed("mcp.github.*") == ["mcp.github.create_issue", "mcp.github.list_repos"]
     assert listed("--domain", "github.issues") == ["mcp.github.create_issue"]
     assert listed("--category", "crud.read", "--provider", "filesystem") == ["mcp.filesystem.read_file"]
+    assert listed("--category", "Read") == listed("--category", "crud.read")
     assert listed("--text", "repositories list") == ["mcp.github.list_repos"]
     assert "mcp.github.delete_repo" in listed("--all")
     assert listed("--status", "pending") == []
     assert seeded.run("capabilities", "list", "nothing").code == 2
     table = seeded.run("capabilities", "list", "--all", "mcp.github.delete_repo").out.splitlines()
     assert table[1].split()[:2] == ["mcp.github.delete_repo", "disabled"]
+
+
+def test_an_unknown_category_is_refused_with_those_there_are(seeded: Machine) -> None:
+    ran = seeded.run("capabilities", "list", "--category", "nonsense")
+
+    assert ran.code == 1
+    assert "unknown category 'nonsense'; there are crud.read, crud.create" in ran.err
+
+
+def test_a_folder_without_capabilities_is_said_to_have_none(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    ran = machine.run("capabilities", "import", str(tmp_path / "empty"))
+
+    assert (ran.code, ran.out) == (2, f"No capability was found in {tmp_path / 'empty'}\n")
 
 
 def test_a_capability_is_shown_as_rtfs(seeded: Machine) -> None:

@@ -353,6 +353,12 @@ def test_a_hostile_schema_is_cut_and_what_is_left_still_round_trips(schema: Any)
         ),
         ("[:array :int]", {"type": "array", "items": {"type": "integer"}}, ()),
         (":keyword", {"type": "string"}, (":keyword is written as a string",)),
+        (":timestamp", {"type": "string", "format": "date-time"}, (":timestamp is written as a string",)),
+        (
+            "[:map [:id :uuid]]",
+            {"type": "object", "properties": {"id": {"type": "string", "format": "uuid"}}, "required": ["id"]},
+            (":uuid is written as a string",),
+        ),
         ("[:enum :a]", {"enum": ["a"]}, ("values that are a keyword are written as strings",)),
         ("[:enum ##Inf 1]", {"enum": [1]}, ("JSON has no infinite numbers",)),
         ("[:val ##NaN]", {}, ("JSON has no infinite numbers",)),

@@ -43,13 +43,14 @@ async def introspect_output(tool: Tool, ask: Ask, given: Mapping[str, Any] | Non
         log.info("%s is not called to see what it returns: %s", tool.id, reason)
         return None
     tried: list[Mapping[str, Any]] = []
-    for arguments in (safe_arguments(tool.input_schema, given), plausible_arguments(tool.input_schema, given)):
-        if arguments in tried:
-            break
-        tried.append(arguments)
+    for make_up in (safe_arguments, plausible_arguments):
         try:
+            arguments = make_up(tool.input_schema, given)
+            if arguments in tried:
+                break
+            tried.append(arguments)
             return _schema_of(await ask(arguments))
-        except (_Failed, InvalidArguments) as failed:
+        except (_Failed, InvalidArguments, OverflowError, RecursionError) as failed:
             log.debug("%s: these arguments taught nothing: %s", tool.id, failed)
         except ToolcribError as error:
             log.info("%s: what it returns could not be found out: %s", tool.id, error.message)

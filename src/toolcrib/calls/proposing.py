@@ -89,6 +89,8 @@ def _launch(endpoint: str) -> Launch:
         raise _wrong("variables are not allowed in it; name the one for its token in auth_env_var")
     if isinstance(launch, RemoteLaunch):
         _check_url(launch.url)
+    elif not launch.command.strip() or launch.command.startswith("-"):
+        raise _wrong("expected a command line that begins with the name of a program")
     return launch
 
 

@@ -109,10 +109,18 @@ class Approvals:
 
     # -- deciding
 
-    def approve(self, id: str, by: str, reason: str = "") -> Proposal:
-        """A person agrees to the exact launch and tools; an approved version before it is superseded."""
-        before = self.approved()
-        approved = self._decide(self.get(id), "approved", by, reason)
+    def approve(self, id: str, by: str, reason: str = "", *, expected: Proposal | None = None) -> Proposal:
+        """A person agrees to the exact launch and tools; an approved version before it is superseded.
+
+        `expected` is the proposal as the person saw it: where it has changed since, nothing is approved.
+        """
+        before, proposal = self.approved(), self.get(id)
+        if expected is not None and not proposal.offers_the_same(expected):
+            raise ApprovalRefused(
+                f"{proposal.id} was not approved: it changed since it was shown; look again",
+                hint=f"`toolcrib approvals show {proposal.id}` shows it as it is now.",
+            )
+        approved = self._decide(proposal, "approved", by, reason)
         earlier = before.get(approved.server)
         if earlier is not None and earlier.id != approved.id:
             self._supersede(earlier, approved, by)

@@ -13,10 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from toolcrib.capabilities.file_names import file_name, file_names, marked
 from toolcrib.capabilities.manifest import Manifest
 from toolcrib.capabilities.rtfs_form import manifest_text
-from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.errors import ConfigurationError, Problem, ValidationError
 
 Folder = Literal["pending", "approved", "rejected"]
 
@@ -24,6 +26,7 @@ ARCHIVED = "archived"
 SERVER_FILE = "server.json"
 ENDING = ".rtfs"
 _MOST_FACT_BYTES = 1024 * 1024
+_decode_facts = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class CapabilityFiles:
@@ -101,15 +104,29 @@ def folder_of(manifest: Manifest) -> Folder:
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """What a folder's `server.json` says, or nothing where it can't be read."""
+    """What a folder's `server.json` says, nothing where there is none; raises ValidationError where it can't be read."""
     file = folder / SERVER_FILE
     try:
-        if file.is_symlink() or file.stat().st_size > _MOST_FACT_BYTES:
+        if file.is_symlink():
             return {}
-        facts = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        if file.stat().st_size > _MOST_FACT_BYTES:
+            raise ValidationError(f"larger than {_MOST_FACT_BYTES} bytes")
+        return _decode_facts(file.read_bytes())
+    except FileNotFoundError:
         return {}
-    return facts if isinstance(facts, dict) else {}
+    except OSError as error:
+        raise ValidationError(f"can't be read: {error.strerror or error}") from None
+    # Unlike the standard library's, this decoder lets no half of a surrogate pair in, which could not be kept.
+    except (ValueError, RecursionError):
+        raise ValidationError("is no JSON object") from None
+
+
+def _known_facts(folder: Path) -> dict[str, Any]:
+    """The same, but nothing where it can't be read: then the folder is not ours."""
+    try:
+        return read_facts(folder)
+    except ValidationError:
+        return {}
 
 
 def _folder_for(place: Path, server: str) -> Path:
@@ -127,14 +144,14 @@ def _folder_for(place: Path, server: str) -> Path:
 def _existing(place: Path, server: str) -> Path | None:
     plain = file_name(server)
     for folder in (place / plain, place / marked(plain, server)):
-        if folder.is_dir() and not folder.is_symlink() and read_facts(folder).get("name") == server:
+        if folder.is_dir() and not folder.is_symlink() and _known_facts(folder).get("name") == server:
             return folder
     return None
 
 
 def _written_before(folder: Path) -> list[str]:
     """Names of the files that we wrote there; whatever the list says, none of them is a path."""
-    listed = read_facts(folder).get("capability_files")
+    listed = _known_facts(folder).get("capability_files")
     names = listed if isinstance(listed, list) else []
     return [name for name in names if isinstance(name, str) and name.endswith(ENDING) and Path(name).name == name]
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolcrib.capabilities.approvals import Request
-from toolcrib.capabilities.export import ENDING, by_server, read_facts
+from toolcrib.capabilities.export import ENDING, SERVER_FILE, by_server, read_facts
 from toolcrib.capabilities.manifest import Manifest
 from toolcrib.capabilities.proposal import Proposal
 from toolcrib.capabilities.rtfs_form import manifests_in
@@ -47,6 +47,7 @@ def read_capability_files(path: Path) -> ReadFiles:
     manifests: list[Manifest] = []
     problems: list[Problem] = []
     launches: dict[str, Launch] = {}
+    facts_of: dict[Path, dict[str, Any]] = {}
     for file in _files(path):
         try:
             found = manifests_in(_text(file))
@@ -54,7 +55,9 @@ def read_capability_files(path: Path) -> ReadFiles:
             problems.append(Problem("", error.message, str(file)))
             continue
         manifests += found
-        facts = read_facts(file.parent)
+        if file.parent not in facts_of:
+            facts_of[file.parent] = _facts(file.parent, problems)
+        facts = facts_of[file.parent]
         for server, own in by_server(found).items():
             launch = _launch(facts if facts.get("name") == server else {}, own[0])
             if launch is not None:
@@ -137,6 +140,14 @@ def _text(file: Path) -> str:
         raise ValidationError(f"can't be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ValidationError("is no UTF-8 text") from None
+
+
+def _facts(folder: Path, problems: list[Problem]) -> dict[str, Any]:
+    try:
+        return read_facts(folder)
+    except ValidationError as error:
+        problems.append(Problem("", error.message, str(folder / SERVER_FILE)))
+        return {}
 
 
 def _launch(facts: Mapping[str, Any], manifest: Manifest) -> Launch | None:

@@ -72,6 +72,10 @@ class Proposal:
             self.server, self.launch, title=self.title, description=self.description, origin=Origin(FROM_PROPOSAL)
         )
 
+    def offers_the_same(self, other: Proposal) -> bool:
+        """Whether whoever agrees to the one has agreed to the other."""
+        return (self.launch, self.definitions) == (other.launch, other.definitions)
+
     def may_become(self, state: State) -> bool:
         return state in MOVES[self.state]
 

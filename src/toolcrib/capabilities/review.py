@@ -39,10 +39,10 @@ class Review:
         self._project(proposal)
         return proposal
 
-    def approve(self, id: str, by: str, reason: str = "") -> Proposal:
+    def approve(self, id: str, by: str, reason: str = "", *, expected: Proposal | None = None) -> Proposal:
         """A person agrees: the files move to `approved`, those of a version before it to `archived`."""
         before = self.approvals.approved()
-        approved = self.approvals.approve(id, by, reason)
+        approved = self.approvals.approve(id, by, reason, expected=expected)
         earlier = before.get(approved.server)
         if earlier is not None and earlier.id != approved.id:
             self._files.archive(earlier.server, earlier.version)

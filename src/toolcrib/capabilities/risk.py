@@ -20,6 +20,7 @@ _WORDS: tuple[tuple[str, frozenset[str]], ...] = (
 )
 _NAMED_TOOLS = 3
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_SHELL_MARK = re.compile(r"[;&|<>`]|\$\(")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -37,18 +38,27 @@ def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
     reasons = [*_of_launch(launch), *_of_tools(known)]
     if not known:
         reasons.append("its tools are not known yet")
-    is_high = not isinstance(launch, RemoteLaunch) or len(reasons) > 1
+    # A value in an address is in the logs of everybody on the way.
+    is_high = not isinstance(launch, RemoteLaunch) or len(reasons) > 1 or "${" in launch.url
     return Risk("high" if is_high and reasons else "medium", ("nobody has vouched for it", *reasons))
 
 
 def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
+        if marks := sorted({mark for word in (launch.command, *launch.args) for mark in _SHELL_MARK.findall(word)}):
+            yield f"its command line has characters that a shell acts on: {' '.join(marks)}"
     elif not launch.url.startswith("https:"):
         yield "its address is not encrypted"
-    given = launch.headers.values() if isinstance(launch, RemoteLaunch) else (*launch.args, *launch.env.values())
-    for name in sorted({name for text in given for name in _VARIABLE.findall(text)}):
+    for name in sorted({name for text in _given(launch) for name in _VARIABLE.findall(text)}):
         yield f"it would be given the value of {name}"
+
+
+def _given(launch: Launch) -> tuple[str, ...]:
+    """All texts of a launch in which variables are replaced by their values."""
+    if isinstance(launch, RemoteLaunch):
+        return (launch.url, *launch.headers.values())
+    return (launch.command, *launch.args, *launch.env.values())
 
 
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:

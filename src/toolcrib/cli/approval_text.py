@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from typing import Any
 
@@ -85,10 +86,8 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _command_line(command: str, args: tuple[str, ...]) -> str:
-    """The words of a command, each so that its ends can be seen."""
-    return " ".join(
-        repr(word) if not word or not word.isprintable() or " " in word else word for word in (command, *args)
-    )
+    """The words of a command as a shell would be told them, so that the ends of each can be seen, and nothing is hidden."""
+    return " ".join(shlex.quote(word) if word.isprintable() else repr(word) for word in (command, *args))
 
 
 def _launch_json(proposal: Proposal) -> dict[str, Any]:

@@ -55,13 +55,15 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     proposal = door.capabilities.approvals.get(options.request)
     own = site_of(options).own_file()
     write = _addition(own, proposal)
+    if proposal.state == "approved" and write is None:
+        return _already(output, proposal)
     if not output.as_json:
         print_proposal(output.out, proposal)
     if not _agreed(options):
         output.note("nothing was approved")
         return OK
     if proposal.state != "approved":
-        proposal = door.capabilities.review.approve(proposal.id, person(), options.reason)
+        proposal = door.capabilities.review.approve(proposal.id, person(), options.reason, expected=proposal)
     # After the decision: what was not approved must never be in the configuration.
     if write is not None:
         write_all([write])
@@ -74,6 +76,8 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     before = door.capabilities.approvals.get(options.request)
+    if before.state == "rejected":
+        return _already(output, before)
     proposal = door.capabilities.review.reject(before.id, person(), options.reason)
     own = site_of(options).own_file()
     removed = before.state == "approved" and _is_ours(own, proposal)
@@ -84,6 +88,14 @@ def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     else:
         gone = f" and no longer in {tilde(own.path)}" if removed else ""
         output.out.write(f"{proposal.server} is rejected{gone}")
+    return OK
+
+
+def _already(output: Output, proposal: Proposal) -> int:
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "unchanged": True})
+    else:
+        output.out.write(f"{proposal.server} is {proposal.state} already; nothing was changed")
     return OK
 
 

@@ -23,6 +23,7 @@ from toolcrib.cli.terminal import clean
 from toolcrib.config.names import nearest
 from toolcrib.config.paths import Paths
 from toolcrib.errors import CapabilityNotFound, ServerNotFound
+from toolcrib.filters import category_named
 from toolcrib.model.tool import summarize
 
 
@@ -37,7 +38,7 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     query = CapabilityQuery(
         id=options.pattern,
         domain=options.domain,
-        category=options.category,
+        category=category_named(options.category) if options.category else "",
         provider=options.provider,
         text=options.text,
         status=options.status,
@@ -112,6 +113,8 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
         for one in done:
             became = f"proposed as {one.proposal.id}" if one.proposal else f"left alone: {one.reason}"
             output.out.write(clean(f"{one.server} ({one.tools} capabilities): {became}"))
+        if not done:
+            output.out.write(f"No capability was found in {clean(options.path)}")
     return OK if done else NOT_FOUND
 
 

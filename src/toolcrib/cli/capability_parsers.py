@@ -44,7 +44,7 @@ def _add_capabilities(actions: Any, add_common: AddCommon) -> None:
         "pattern", metavar="ID", nargs="?", default="", help="an id, or a pattern such as mcp.github.*"
     )
     listing.add_argument("--domain", default="", metavar="NAME", help="of this domain, such as github or cloud.aws")
-    listing.add_argument("--category", default="", metavar="NAME", help="of this category, such as crud.read")
+    listing.add_argument("--category", default="", metavar="NAME", help="of this category, such as read or search")
     listing.add_argument(
         "--provider", default="", metavar="NAME", help="of this server, or of an address with this in it"
     )

@@ -30,6 +30,7 @@ from toolcrib.rtfs.types import (
 from toolcrib.schema.conditions import keywords_for
 
 _NAMES = {"string": "string", "int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
+_FORMATS = {"timestamp": "date-time", "uuid": "uuid"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,9 @@ class _Writer:
         return found or {}
 
     def _unknown(self, type: Alias | Resource | Fn) -> dict[str, Any]:
+        if isinstance(type, Alias) and type.name in _FORMATS:
+            self._note(f":{type.name} is written as a string")
+            return {"type": "string", "format": _FORMATS[type.name]}
         kind = "a function" if isinstance(type, Fn) else f"the type {type.name}"
         self._note(f"{kind} is written as anything")
         return {}

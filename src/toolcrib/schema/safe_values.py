@@ -13,6 +13,7 @@ MOST_DEPTH = 8
 MOST_PARTS = 500
 MOST_LENGTH = 1_000
 MOST_ITEMS = 20
+MOST_BITS = 64
 
 _WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _ZEROS = "0" * 40
@@ -147,9 +148,12 @@ def _likely_text(schema: Schema, name: str) -> str:
 
 
 def _number(schema: Schema, key: str) -> float | int | None:
+    """A bound of a schema; one that no usual number can reach is none."""
     value = schema.get(key)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if is_number else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    is_bound = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MOST_BITS
+    return value if is_bound else None
 
 
 def _count(schema: Schema, key: str) -> int:
