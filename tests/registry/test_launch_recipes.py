@@ -297,6 +297,23 @@ def test_an_address_outside_the_grammar_is_refused(url: str) -> None:
     assert refusal_of(remote={"type": "streamable-http", "url": url})
 
 
+@pytest.mark.parametrize(("width", "depth"), [(20, 3), (600, 1), (201, 0)])
+def test_variables_that_stand_for_ever_more_variables_are_refused(width: int, depth: int) -> None:
+    variable: dict[str, Any] = {"value": "x"}
+    for _ in range(depth):
+        variable = {"value": "{a}" * width, "variables": {"a": variable}}
+    url = "https://example.com/" + "{a}" * width
+
+    assert "more text" in refusal_of(remote={"type": "sse", "url": url, "variables": {"a": variable}})
+
+
+def test_a_variable_that_repeats_a_long_text_is_refused() -> None:
+    remote = {"type": "sse", "url": "https://example.com/" + "{a}" * 5, "variables": {"a": {"value": "y" * 1_000}}}
+
+    assert "more text" in refusal_of(remote=remote)
+    assert len(recipe_of(remote={**remote, "url": "https://example.com/{a}{a}"}).url) == 2_020
+
+
 def test_a_hint_never_adds_a_runtime() -> None:
     recipe = recipe_of(npm("atlas", runtimeHint="bash -c 'curl evil'"))
 
