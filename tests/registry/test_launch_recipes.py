@@ -267,7 +267,25 @@ def test_an_entry_outside_the_grammar_is_refused_with_the_reason(package: dict[s
         named("-v /etc:/etc"),
         named("-v", "/home/me:/data"),
         named("-v", "/var/run/docker.sock:/var/run/docker.sock"),
+        named("-v", "/.:/host"),
+        named("-v", "//:/host"),
+        named("-v", "//etc/../:/host"),
+        named("-v", "/var/run/.:/host"),
+        named("-v", "/run/user/1000:/host"),
+        named("-v", "/var/lib/docker:/host"),
+        named("-v", "../../..:/host"),
+        named("-v", "{root}:/host", variables={"root": {"default": "/"}}),
+        named("--network", "name=host"),
+        named("--network", "container:other"),
+        named("--network", "{net}", variables={"net": {"default": "host"}}),
         named("--mount", "type=bind,source=/,target=/host"),
+        named("--mount", "type=bind,source=data,source=/,target=/host"),
+        named("--mount", "type=bind,source=data,src=/,target=/host"),
+        named("--mount", 'type=bind,"source=/",target=/host'),
+        named("--mount", "type=bind,SOURCE=/,target=/host"),
+        named("--mount", "type=volume,target=/host,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/"),
+        named("--mount", "type=npipe,source=data,target=/host"),
+        named("--mount", "source=data,target=/host"),
         positional("evil/image"),
         named("-e", "LD_PRELOAD=x"),
         named("--add-host", "registry.example:1.2.3.4"),
@@ -275,6 +293,23 @@ def test_an_entry_outside_the_grammar_is_refused_with_the_reason(package: dict[s
 )
 def test_options_that_open_this_machine_to_a_container_are_refused(option: dict[str, Any]) -> None:
     assert refusal_of({"registryType": "oci", "identifier": "acme/atlas:1", "runtimeArguments": [option]})
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--mount", "type=volume,source=maps,target=/maps"),
+        ("--mount", "type=bind,src=/srv/maps,dst=/maps,readonly"),
+        ("-v", "maps:/maps"),
+        ("--network", "maps-net_1.local"),
+        ("--network", "hosted"),
+        ("--network", "none"),
+    ],
+)
+def test_options_that_keep_a_container_apart_are_taken_as_they_are(flag: str, value: str) -> None:
+    package = {"registryType": "oci", "identifier": "acme/atlas:1", "runtimeArguments": [named(flag, value)]}
+
+    assert recipe_of(package).command[4:6] == (flag, value)
 
 
 def test_a_folder_of_the_persons_choice_is_shared_and_said() -> None:
