@@ -53,6 +53,19 @@ def test_an_npm_package_is_run_with_npx_pinned() -> None:
     assert recipe.warnings == ()
 
 
+@pytest.mark.parametrize(
+    "package",
+    [
+        npm("atlas", "next"),
+        {"registryType": "pypi", "identifier": "atlas", "version": "latest"},
+        {"registryType": "oci", "identifier": "acme/atlas", "version": "beta"},
+        {"registryType": "oci", "identifier": "ghcr.io/acme2/atlas:stable"},
+    ],
+)
+def test_a_version_that_can_move_on_is_warned_of(package: dict[str, Any]) -> None:
+    assert recipe_of(package).warnings == (NOT_PINNED,)
+
+
 def test_a_pypi_package_is_run_with_uvx() -> None:
     recipe = recipe_of({"registryType": "pypi", "identifier": "acme-atlas", "version": "0.3.1", "runtimeHint": "uvx"})
 
