@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from tests.fakes import spec
 from toolcrib.config.secret_refs import bearer_for, resolve_strangers_launch
 from toolcrib.discovery.strangers import as_stranger, is_reachable, with_auth
 from toolcrib.errors import NeedsConfiguration
-from toolcrib.model.server import RemoteLaunch, StdioLaunch
+from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, Origin, RemoteLaunch, StdioLaunch
 
 
 def at(url: str) -> RemoteLaunch:
@@ -75,11 +77,12 @@ def test_a_plain_dollar_of_a_stranger_stays_one() -> None:
     assert (resolved.url, dict(resolved.headers)) == ("https://example.com/?a=$5", {"x-price": "$5 $$"})
 
 
-def test_a_stranger_stays_a_stranger_when_credentials_are_given() -> None:
-    given_auth = with_auth(as_stranger(spec("github", launch=at("https://example.com"))), {"X-Key": "k"})
+@pytest.mark.parametrize("source", [FROM_REGISTRY, FROM_PROPOSAL])
+def test_a_stranger_gets_no_credentials_even_when_some_are_given(source: str) -> None:
+    stranger = replace(spec("github", launch=at("https://example.com")), origin=Origin(source))
 
-    assert given_auth.origin.source == "registry"
-    assert bearer_for(given_auth, {"GITHUB_MCP_TOKEN": "t", "MCP_AUTH_TOKEN": "t"}) is None
+    assert with_auth(stranger, {"Authorization": "Bearer t", "X-Key": "k"}) == stranger
+    assert bearer_for(stranger, {"GITHUB_MCP_TOKEN": "t", "MCP_AUTH_TOKEN": "t"}) is None
 
 
 def test_a_program_has_no_headers_to_change() -> None:

@@ -121,6 +121,39 @@ def test_a_bundle_that_cannot_be_trusted_is_refused_and_nothing_is_unpacked(cont
     assert list(tmp_path.iterdir()) == []
 
 
+def _damaged(compression: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(MANIFEST))
+        archive.writestr("DAMAGED", bytes(range(256)) * 20, compression)
+    content = bytearray(buffer.getvalue())
+    start = content.find(b"DAMAGED") + len(b"DAMAGED")
+    content[start : start + 40] = b"\xff" * 40
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _damaged(zipfile.ZIP_DEFLATED),
+        _damaged(zipfile.ZIP_LZMA),
+        _damaged(zipfile.ZIP_BZIP2),
+        packed({"manifest.json": MANIFEST, "a": "", "a/b": ""}),
+        packed({"manifest.json": MANIFEST, "x" * 300: ""}),
+    ],
+)
+def test_a_bundle_that_breaks_while_unpacking_leaves_the_old_one_and_nothing_else(
+    content: bytes, tmp_path: Path
+) -> None:
+    opened(packed({"manifest.json": MANIFEST, "old.js": ""}), tmp_path / "atlas")
+
+    with pytest.raises(Refused, match="unpacked"):
+        opened(content, tmp_path / "atlas")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["atlas"]
+    assert (tmp_path / "atlas" / "old.js").exists()
+
+
 def test_another_file_than_the_registry_names_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="SHA-256"):
         opened(packed({"manifest.json": MANIFEST}), tmp_path / "atlas", sha256="0" * 64)

@@ -53,6 +53,19 @@ def test_an_npm_package_is_run_with_npx_pinned() -> None:
     assert recipe.warnings == ()
 
 
+@pytest.mark.parametrize(
+    "package",
+    [
+        npm("atlas", "next"),
+        {"registryType": "pypi", "identifier": "atlas", "version": "latest"},
+        {"registryType": "oci", "identifier": "acme/atlas", "version": "beta"},
+        {"registryType": "oci", "identifier": "ghcr.io/acme2/atlas:stable"},
+    ],
+)
+def test_a_version_that_can_move_on_is_warned_of(package: dict[str, Any]) -> None:
+    assert recipe_of(package).warnings == (NOT_PINNED,)
+
+
 def test_a_pypi_package_is_run_with_uvx() -> None:
     recipe = recipe_of({"registryType": "pypi", "identifier": "acme-atlas", "version": "0.3.1", "runtimeHint": "uvx"})
 
@@ -267,7 +280,25 @@ def test_an_entry_outside_the_grammar_is_refused_with_the_reason(package: dict[s
         named("-v /etc:/etc"),
         named("-v", "/home/me:/data"),
         named("-v", "/var/run/docker.sock:/var/run/docker.sock"),
+        named("-v", "/.:/host"),
+        named("-v", "//:/host"),
+        named("-v", "//etc/../:/host"),
+        named("-v", "/var/run/.:/host"),
+        named("-v", "/run/user/1000:/host"),
+        named("-v", "/var/lib/docker:/host"),
+        named("-v", "../../..:/host"),
+        named("-v", "{root}:/host", variables={"root": {"default": "/"}}),
+        named("--network", "name=host"),
+        named("--network", "container:other"),
+        named("--network", "{net}", variables={"net": {"default": "host"}}),
         named("--mount", "type=bind,source=/,target=/host"),
+        named("--mount", "type=bind,source=data,source=/,target=/host"),
+        named("--mount", "type=bind,source=data,src=/,target=/host"),
+        named("--mount", 'type=bind,"source=/",target=/host'),
+        named("--mount", "type=bind,SOURCE=/,target=/host"),
+        named("--mount", "type=volume,target=/host,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/"),
+        named("--mount", "type=npipe,source=data,target=/host"),
+        named("--mount", "source=data,target=/host"),
         positional("evil/image"),
         named("-e", "LD_PRELOAD=x"),
         named("--add-host", "registry.example:1.2.3.4"),
@@ -275,6 +306,23 @@ def test_an_entry_outside_the_grammar_is_refused_with_the_reason(package: dict[s
 )
 def test_options_that_open_this_machine_to_a_container_are_refused(option: dict[str, Any]) -> None:
     assert refusal_of({"registryType": "oci", "identifier": "acme/atlas:1", "runtimeArguments": [option]})
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--mount", "type=volume,source=maps,target=/maps"),
+        ("--mount", "type=bind,src=/srv/maps,dst=/maps,readonly"),
+        ("-v", "maps:/maps"),
+        ("--network", "maps-net_1.local"),
+        ("--network", "hosted"),
+        ("--network", "none"),
+    ],
+)
+def test_options_that_keep_a_container_apart_are_taken_as_they_are(flag: str, value: str) -> None:
+    package = {"registryType": "oci", "identifier": "acme/atlas:1", "runtimeArguments": [named(flag, value)]}
+
+    assert recipe_of(package).command[4:6] == (flag, value)
 
 
 def test_a_folder_of_the_persons_choice_is_shared_and_said() -> None:
@@ -295,6 +343,23 @@ def test_a_folder_of_the_persons_choice_is_shared_and_said() -> None:
 )
 def test_an_address_outside_the_grammar_is_refused(url: str) -> None:
     assert refusal_of(remote={"type": "streamable-http", "url": url})
+
+
+@pytest.mark.parametrize(("width", "depth"), [(20, 3), (600, 1), (201, 0)])
+def test_variables_that_stand_for_ever_more_variables_are_refused(width: int, depth: int) -> None:
+    variable: dict[str, Any] = {"value": "x"}
+    for _ in range(depth):
+        variable = {"value": "{a}" * width, "variables": {"a": variable}}
+    url = "https://example.com/" + "{a}" * width
+
+    assert "more text" in refusal_of(remote={"type": "sse", "url": url, "variables": {"a": variable}})
+
+
+def test_a_variable_that_repeats_a_long_text_is_refused() -> None:
+    remote = {"type": "sse", "url": "https://example.com/" + "{a}" * 5, "variables": {"a": {"value": "y" * 1_000}}}
+
+    assert "more text" in refusal_of(remote=remote)
+    assert len(recipe_of(remote={**remote, "url": "https://example.com/{a}{a}"}).url) == 2_020
 
 
 def test_a_hint_never_adds_a_runtime() -> None:

@@ -114,6 +114,17 @@ def test_an_unfit_entry_costs_only_itself() -> None:
     assert page.next_cursor == ""
 
 
+def test_all_unfit_entries_are_counted_and_the_first_explained() -> None:
+    page = read_page(json.dumps({"servers": [None] * 1_000}).encode(), "https://registry.example")
+
+    assert (len(page.skipped), page.skipped_count) == (20, 1_000)
+
+
+def test_a_page_of_too_many_entries_is_an_error() -> None:
+    with pytest.raises(RegistryError, match="more than 1000 entries"):
+        read_page(json.dumps({"servers": [None] * 1_001}).encode(), "https://registry.example")
+
+
 def test_numbers_and_lists_without_end_are_bounded() -> None:
     wide = {**BARE, "version": 10**5000, "packages": [{"registryType": "npm", "identifier": "a"}] * 500}
 

@@ -124,6 +124,15 @@ def test_an_entry_that_must_be_there_but_may_be_nil_is_not_optional() -> None:
     assert rtfs_text(parse_type(text)) == text
 
 
+def test_very_many_entries_in_braces_are_read() -> None:
+    entries = " ".join(f":k{number} :int ?" for number in range(20_000))
+
+    read = parse_type(f"[:map {{{entries}}}]")
+
+    assert isinstance(read, Map)
+    assert (len(read.entries), read.entries[-1].key, read.entries[-1].optional) == (20_000, "k19999", True)
+
+
 def test_several_entries_may_share_braces() -> None:
     assert parse_type("[:map {:a :int ? :b [:vector :int] ? :c :bool} [:d {:optional false} :int]]") == Map(
         (Entry("a", INT, optional=True), Entry("b", Vector(INT), optional=True), Entry("c", BOOL), Entry("d", INT))

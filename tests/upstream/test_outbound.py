@@ -72,6 +72,9 @@ async def test_an_encrypted_public_address_may_be_asked(url: str) -> None:
         "https://2130706433/",
         "ftp://example.com/",
         "https:///mcp",
+        "https://example.com:99999/",
+        "https://example.com:x/",
+        "https://[::1/mcp",
     ],
 )
 async def test_anything_else_is_refused(url: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from toolcrib.capabilities.domains import snake_case
 from toolcrib.model.tool import Tool
 
@@ -10,7 +12,7 @@ READING_VERBS = frozenset("list get read fetch search find describe show count v
 # are not among them: a name that begins with one is refused anyway.
 CHANGING_VERBS = frozenset(
     """
-    abort accept activate add allow append apply approve archive assign attach ban block book build buy cancel charge
+    abort accept ack activate add allow append apply approve archive assign attach ban block book build buy cancel charge
     clean clear click close configure copy create deactivate decline decrement delete deny deploy destroy detach disable
     dismiss drop edit email enable enqueue erase exec execute force grant import increment insert install invite invoke
     join kick kill launch leave lock login logout make mark merge mkdir modify move mute notify open overwrite patch pay
@@ -21,6 +23,8 @@ CHANGING_VERBS = frozenset(
     vote wipe write
     """.split()
 )
+# To check in, out or off is no checking.
+_CHECKING = frozenset({"in", "out", "off"})
 
 
 def refusal(tool: Tool) -> str:
@@ -40,8 +44,18 @@ def refusal(tool: Tool) -> str:
 
 def name_refusal(name: str) -> str:
     """The same told by the name alone."""
-    first, *others = snake_case(name).split("_")
+    first, *others = re.split(r"[_\d]+", snake_case(name))
     if first not in READING_VERBS:
         return "its name does not say that it only reads"
-    changing = next((word for word in others if word in CHANGING_VERBS), "")
+    changing = next((word for at, word in enumerate(others) if _changes(word, first, is_object=at == 0)), "")
     return f"its name says that it may change things ({changing})" if changing else ""
+
+
+def _changes(word: str, first: str, *, is_object: bool) -> bool:
+    """Whether a word after the first means a change; `list_updates` only lists, `find_and_updates` does not."""
+    if first == "check" and word in _CHECKING:
+        return True
+    verb = word.removesuffix("all")
+    return (
+        word in CHANGING_VERBS or verb in CHANGING_VERBS or (not is_object and word.removesuffix("s") in CHANGING_VERBS)
+    )

@@ -165,14 +165,14 @@ def _report_json(report: SyncReport) -> dict[str, Any]:
         "registry": report.registry,
         "pages": report.pages,
         "entries": report.entries,
-        "leftOut": len(report.skipped),
+        "leftOut": report.skipped_count,
         "full": report.is_full,
         "resumed": report.was_resumed,
     }
 
 
 def _left_out(report: SyncReport) -> str:
-    return f", {len(report.skipped)} left out as unusable" if report.skipped else ""
+    return f", {report.skipped_count} left out as unusable" if report.skipped_count else ""
 
 
 def _lookup(options: argparse.Namespace, settings: Settings, mirror: Mirror) -> RegistryLookup:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from toolcrib.model.addresses import is_public_host
-from toolcrib.model.server import FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
+from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
 
 
 def as_stranger(spec: ServerSpec) -> ServerSpec:
@@ -30,14 +30,15 @@ def is_reachable(spec: ServerSpec, *, private: bool) -> bool:
 
 
 def with_auth(spec: ServerSpec, headers: Mapping[str, str] | None) -> ServerSpec:
-    """The server with these headers in place of whatever would sign us in; a process has none."""
-    if headers is None or not isinstance(spec.launch, RemoteLaunch):
+    """The server with these headers in place of whatever would sign us in; a process has none, and a stranger gets none."""
+    is_stranger = spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL}
+    if headers is None or is_stranger or not isinstance(spec.launch, RemoteLaunch):
         return spec
     others = {name: value for name, value in spec.launch.headers.items() if name.lower() not in _lowered(headers)}
     # These are values, not references: nothing in them is to be resolved.
     given = {name: value.replace("${", "${$}{") for name, value in headers.items()}
-    origin = spec.origin if spec.origin.source == FROM_REGISTRY else Origin(GIVEN_AUTH, spec.origin.file)
-    return replace(spec, launch=replace(spec.launch, headers={**others, **given}), origin=origin)
+    launch = replace(spec.launch, headers={**others, **given})
+    return replace(spec, launch=launch, origin=Origin(GIVEN_AUTH, spec.origin.file))
 
 
 def _lowered(headers: Mapping[str, str]) -> set[str]:

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from toolcrib.config.endpoints import variable_stem
 from toolcrib.registry import grammar
 from toolcrib.registry.entry import Input
-from toolcrib.registry.recipe import Need
+from toolcrib.registry.recipe import Need, Refused
 
+# Variables may hold variables: without an end, a short entry could grow into an endless text.
+_MOST_PLACES = 200
+_MOST_CHARACTERS = 4_000
 _PLACE = re.compile(r"\$?\{([A-Za-z0-9_.-]+)\}")
 # Values that only show where a value goes; entries of the first schema are full of them.
 _EXAMPLE = re.compile(
@@ -28,6 +31,8 @@ class Asking:
         self._stem = variable_stem(short_name)
         self._asks_unknown = asks_unknown
         self._needs: dict[str, Need] = {}
+        self._places_left = _MOST_PLACES
+        self._characters_left = _MOST_CHARACTERS
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -54,11 +59,20 @@ class Asking:
     def filled(self, template: str, variables: Mapping[str, Input]) -> str:
         """A template with its `{name}`s replaced; a name nobody declared stays as it is."""
         pieces, end = [], 0
-        for match, declared in self._places(template, variables):
-            value = self.text(declared, self.variable(match[1]), f"the part {{{match[1]}}}")
-            pieces += [literal(template[end : match.start()]), value or ""]
+        places = self._places(template, variables)
+        self._spend(places=len(places))
+        for match, declared in places:
+            value = self.text(declared, self.variable(match[1]), f"the part {{{match[1]}}}") or ""
+            self._spend(characters=len(value))
+            pieces += [literal(template[end : match.start()]), value]
             end = match.end()
         return "".join([*pieces, literal(template[end:])])
+
+    def _spend(self, *, places: int = 0, characters: int = 0) -> None:
+        self._places_left -= places
+        self._characters_left -= characters
+        if self._places_left < 0 or self._characters_left < 0:
+            raise Refused("its variables stand for more text than is allowed")
 
     def _places(self, template: str, variables: Mapping[str, Input]) -> list[tuple[re.Match[str], Input]]:
         unknown = Input(is_required=True, is_secret=True) if self._asks_unknown else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import os
 import re
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,6 +26,11 @@ _MOST_FILES = 20_000
 _MOST_BYTES = 512 * 1024 * 1024
 _MANIFEST_BYTES = 256 * 1024
 _BLOCK = 1024 * 1024
+# What a damaged file can raise, depending on how it was packed.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(NotImplementedError, RuntimeError, EOFError, OSError),
+)
 # What a bundle may start besides a program of its own.
 RUNTIMES = ("node", "python", "python3", "uv")
 _REFERENCE = re.compile(
@@ -40,8 +47,8 @@ def open_bundle(content: bytes, sha256: str, folder: Path, short_name: str, *, m
             members = _checked_members(archive, most_files)
             recipe = _recipe(_manifest(archive), folder, members, Asking(short_name))
             _unpack(archive, folder)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as problem:
-        raise Refused(f"the file is no bundle: {problem}") from None
+    except _DAMAGED as problem:
+        raise Refused(f"the file is no bundle that can be unpacked: {problem}") from None
     return recipe
 
 
@@ -114,7 +121,16 @@ def _asked(key: str, option: Mapping[str, Any], asking: Asking) -> str:
 def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(mode=0o700, parents=True)
+    try:
+        fresh.mkdir(mode=0o700, parents=True)
+        _write_members(archive, fresh)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _write_members(archive: zipfile.ZipFile, fresh: Path) -> None:
     left = _MOST_BYTES
     for member in archive.infolist():
         target = fresh.joinpath(*PurePosixPath(member.filename).parts)
@@ -130,8 +146,6 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
                     raise Refused("the bundle unpacks to more than is allowed")
                 file.write(block)
         target.chmod(0o700 if member.external_attr >> 16 & stat.S_IXUSR else 0o600)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(fresh, folder)
 
 
 def _map(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,11 +21,21 @@ _WITH_VALUE = frozenset(
 _VARIABLES = frozenset({"-e", "--env"})
 _FOLDERS = frozenset({"-v", "--volume", "--mount"})
 _NETWORKS = frozenset({"--network", "--net"})
+# As docker names them, however an entry does; `..` leads to a folder nobody can name beforehand.
 _SYSTEM_FOLDER = re.compile(
-    r"/|~|/(?:etc|var|proc|sys|dev|boot|usr|bin|sbin|lib|opt|root|run|home|Users|mnt|media)(?:/[^/]*)?/?|[A-Za-z]:[\\/]?"
+    r"/|~|\.\.(?:/.*)?|/(?:private/)?(?:etc|var|proc|sys|dev|boot|usr|bin|sbin|lib|lib64|root|run)(?:/.*)?"
+    r"|/(?:private|opt|home|Users|mnt|media)(?:/[^/]*)?|(?:.*/)?\.docker(?:/.*)?|[A-Za-z]:[\\/]?",
+    re.IGNORECASE,
 )
+_NETWORK = re.compile(r"(?!host$)[A-Za-z0-9][\w.-]*", re.ASCII | re.IGNORECASE)
+_MOUNT_KEYS = {
+    "type": "type",
+    **dict.fromkeys(("source", "src"), "source"),
+    **dict.fromkeys(("target", "dst", "destination"), "target"),
+    **dict.fromkeys(("readonly", "ro"), "readonly"),
+}
+_WITH_DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 _NAMES_ONLY = re.compile(r"\{[^{}]*\}")
-_SOURCE = re.compile(r"(?:^|,)(?:source|src)=([^,]*)")
 
 
 @dataclass(slots=True)
@@ -50,8 +61,10 @@ class DockerOptions:
                 raise Refused(f"{grammar.shown(name)} is not an option of docker that an entry may set")
 
     def _take_folder(self, name: str, text: str, asking: Asking) -> None:
-        source = _source_of(name, text)
-        if "docker.sock" in text or _SYSTEM_FOLDER.fullmatch(source):
+        # A default counts as what will be shared: few people change it.
+        plain = _WITH_DEFAULT.sub(r"\1", text)
+        source = _mounted(plain) if name == "--mount" else _volume(plain)
+        if "docker.sock" in plain or _SYSTEM_FOLDER.fullmatch(_normal(source)):
             raise Refused(f"it wants to hand the folder {grammar.shown(source)} of this machine to the container")
         if is_example(source):
             folder = asking.text(
@@ -89,18 +102,35 @@ def variables(arguments: Iterable[Argument]) -> tuple[list[Input], list[Argument
 
 def _is_harmless(name: str, value: str) -> bool:
     if name in _NETWORKS:
-        return value != "host" and not value.startswith(("container:", "$"))
+        return _NETWORK.fullmatch(value) is not None
     if name == "--add-host":
         return value == "host.docker.internal:host-gateway"
     return name in _WITH_VALUE and not value.startswith("-")
 
 
-def _source_of(name: str, text: str) -> str:
-    if name != "--mount":
-        whole = re.match(r"[A-Za-z]:[\\/][^:]*|\$\{[^}]*\}", text)
-        return whole[0] if whole else text.partition(":")[0]
-    match = _SOURCE.search(text)
-    return match[1] if match else ""
+def _volume(text: str) -> str:
+    """What `--volume` shares."""
+    whole = re.match(r"[A-Za-z]:[\\/][^:]*|\$\{[^}]*\}[^:]*", text)
+    return whole[0] if whole else text.partition(":")[0]
+
+
+def _mounted(text: str) -> str:
+    """What `--mount` shares; refused unless docker can read it in no other way than we do."""
+    fields: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        key = _MOUNT_KEYS.get(name, "")
+        if not key or key in fields or '"' in value:
+            raise Refused(f"{grammar.shown(part)} is not a part of --mount that an entry may set")
+        fields[key] = value
+    if fields.get("type") not in ("bind", "volume"):
+        raise Refused("its --mount is neither a bind nor a volume")
+    return fields.get("source", "")
+
+
+def _normal(folder: str) -> str:
+    """A folder without detours; POSIX keeps two slashes at the beginning apart, docker does not."""
+    return re.sub(r"^/+", "/", posixpath.normpath(folder.strip())) if folder.strip() else ""
 
 
 def _sounds_secret(name: str) -> bool:

@@ -51,6 +51,12 @@ def has_tag(image: str) -> bool:
     return match is not None and bool(match["tag"] or match["digest"])
 
 
+def is_pinned(image: str) -> bool:
+    """Whether an image reference will mean the same build next time."""
+    match = _IDENTIFIERS["oci"].fullmatch(image)
+    return match is not None and (bool(match["digest"]) or is_exact(match["tag"] or ""))
+
+
 def version(text: str) -> str:
     """An exact version; empty where none is given or only the newest is meant."""
     if text in ("", "latest"):
@@ -58,6 +64,11 @@ def version(text: str) -> str:
     if not _VERSION.fullmatch(text):
         raise Refused(f"{shown(text)} is not an exact version")
     return text
+
+
+def is_exact(text: str) -> bool:
+    """Whether a version stays what it is: `next`, `beta` and other names without a digit move on."""
+    return any(map(str.isdigit, text))
 
 
 def home_of(kind: str, base_url: str) -> None:

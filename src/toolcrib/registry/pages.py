@@ -15,6 +15,9 @@ from toolcrib.registry.parse import UnfitEntry, parse_entry
 MAX_ENTRY_BYTES = 64 * 1024
 _LONGEST_CURSOR = 2_000
 _SHOWN = 200
+_MOST_ENTRIES = 1_000
+# Reasons that are kept; the rest of the entries left out is only counted.
+MOST_REASONS = 20
 
 
 class _List(msgspec.Struct):
@@ -32,11 +35,12 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer to a list request; `skipped` says why entries are missing from it."""
+    """One answer to a list request; `skipped` says why the first of the `skipped_count` entries missing from it are."""
 
     entries: tuple[Listed, ...] = ()
     next_cursor: str = ""
     skipped: tuple[str, ...] = ()
+    skipped_count: int = 0
 
     @property
     def servers(self) -> tuple[RegistryServer, ...]:
@@ -49,11 +53,14 @@ def read_page(body: bytes, registry: str) -> Page:
         listed = msgspec.json.decode(body, type=_List)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
         raise _not_a_list(registry, str(problem)) from None
-    entries, skipped = _read_entries(listed.servers or (), registry)
+    items = listed.servers or ()
+    if len(items) > _MOST_ENTRIES:
+        raise RegistryError(f"a page of its list has more than {_MOST_ENTRIES} entries", registry=registry)
+    entries, skipped = _read_entries(items, registry)
     cursor = (listed.metadata or {}).get("nextCursor") or (listed.metadata or {}).get("next_cursor") or ""
     if not isinstance(cursor, str) or len(cursor) > _LONGEST_CURSOR:
         raise RegistryError("the cursor of its list can't be used", registry=registry)
-    return Page(tuple(entries), cursor, tuple(skipped))
+    return Page(tuple(entries), cursor, tuple(skipped[:MOST_REASONS]), len(skipped))
 
 
 def read_one(body: bytes, registry: str) -> RegistryServer:

@@ -94,8 +94,7 @@ def _oci(package: Package, asking: Asking) -> Plan:
     options.take(pieces(rest, asking), asking)
     named = [word for name in env for word in ("-e", name)]
     command = ("docker", "run", "-i", "--rm", *named, *options.words, image, *words(pieces(own, asking)))
-    unpinned = not grammar.has_tag(image) or image.endswith(":latest")
-    warnings = (*options.warnings, *([NOT_PINNED] if unpinned else []))
+    warnings = (*options.warnings, *([] if grammar.is_pinned(image) else [NOT_PINNED]))
     return Recipe("oci", command, env, needs=asking.needs, warnings=warnings)
 
 
@@ -120,7 +119,7 @@ RUNTIMES = ("docker", "npx", "uvx", "dnx")
 def _recipe(kind: str, command: tuple[str, ...], package: Package, asking: Asking) -> Recipe:
     env = _environment(package.environment, asking)
     own = words(pieces(package.package_arguments, asking))
-    warnings = () if grammar.version(package.version) else (NOT_PINNED,)
+    warnings = () if grammar.is_exact(grammar.version(package.version)) else (NOT_PINNED,)
     return Recipe(_KINDS[kind], (*command, *own), env, needs=asking.needs, warnings=warnings)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from toolcrib.errors import RegistryError
 from toolcrib.registry.client import RegistryClient
 from toolcrib.registry.mirror import Mirror, SyncState
-from toolcrib.registry.pages import Page
+from toolcrib.registry.pages import MOST_REASONS, Page
 
 # Registries write while we read: what changed shortly before our last reading is asked for again.
 _OVERLAP = timedelta(minutes=5)
@@ -20,7 +20,7 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What one reading brought."""
+    """What one reading brought; `skipped` gives the first reasons why entries were left out."""
 
     registry: str
     pages: int
@@ -28,6 +28,7 @@ class SyncReport:
     skipped: tuple[str, ...]
     is_full: bool
     was_resumed: bool
+    skipped_count: int = 0
 
 
 OnPage = Callable[[int, int], None]
@@ -72,18 +73,19 @@ async def _read(
     *,
     was_resumed: bool,
 ) -> SyncReport:
-    pages, entries = 0, 0
+    pages, entries, skipped_count = 0, 0, 0
     skipped: list[str] = []
     async for page in client.pages(cursor=state.cursor, updated_since=state.since):
         state = replace(state, cursor=page.next_cursor, newest=_newest(state.newest, page, now()))
         mirror.take(client.base_url, page.entries, state)
         pages, entries = pages + 1, entries + len(page.entries)
-        skipped += page.skipped
+        skipped += page.skipped[: MOST_REASONS - len(skipped)]
+        skipped_count += page.skipped_count
         on_page(pages, entries)
     is_full = not state.since
     done = replace(state, cursor="", began_at=None, done_at=now())
     mirror.finish(client.base_url, done, is_full=is_full)
-    return SyncReport(client.base_url, pages, entries, tuple(skipped), is_full, was_resumed)
+    return SyncReport(client.base_url, pages, entries, tuple(skipped), is_full, was_resumed, skipped_count)
 
 
 def _newest(known: str, page: Page, now: float) -> str:

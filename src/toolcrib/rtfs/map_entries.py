@@ -66,15 +66,14 @@ def _from_vector(form: VectorForm) -> _Spelled:
 
 
 def _from_braces(form: MapForm) -> Iterator[_Spelled]:
-    items = list(form.items)
-    while items:
-        if len(items) < 2:
-            raise Misplaced(f"the key {shown(form_text(items[0]))} has no type", items[0].at)
-        key, type = items.pop(0), items.pop(0)
-        marked = bool(items) and _is_mark(items[0])
-        if marked:
-            items.pop(0)
-        yield _entry(key, type, optional=marked)
+    items, at = form.items, 0
+    while at < len(items):
+        key, *rest = items[at : at + 3]
+        if not rest:
+            raise Misplaced(f"the key {shown(form_text(key))} has no type", key.at)
+        marked = len(rest) == 2 and _is_mark(rest[1])
+        at += 3 if marked else 2
+        yield _entry(key, rest[0], optional=marked)
 
 
 def _entry(key: Form, type: Form, *, optional: bool = False) -> _Spelled:

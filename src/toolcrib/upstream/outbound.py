@@ -25,8 +25,11 @@ async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: 
     A host and port that a configured server has is fine: the person chose it. Names are resolved here and again when
     connecting; in between only TLS protects us, which is why anything unencrypted is refused.
     """
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        parts = urlsplit(url)
+        port = _port(parts)
+    except ValueError:
+        raise ValidationError("that is not an address", hint="Give one such as https://example.com/mcp.") from None
     if (parts.hostname, port) in _chosen(specs):
         return
     _check_shape(parts, port)
@@ -51,8 +54,12 @@ def _chosen(specs: Mapping[str, ServerSpec]) -> set[tuple[str | None, int]]:
         if isinstance(spec.launch, RemoteLaunch):
             with suppress(ValueError):
                 parts = urlsplit(spec.launch.url)
-                found.add((parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)))
+                found.add((parts.hostname, _port(parts)))
     return found
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 async def _resolve(host: str, port: int) -> list[str]:
