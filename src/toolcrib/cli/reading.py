@@ -43,6 +43,12 @@ class Reading:
         """The gateways that are connected to a server now."""
         return [row for row in self.gateways if row.statuses.get(server) == "connected"]
 
+    def keep_index(self) -> None:
+        """Write the search index down if some of it had to be made, so that the next command need not."""
+        write = self.stock.finder.to_write()
+        if write is not None:
+            write()
+
     def need_server(self, server: str) -> None:
         """Raise the error for a server nobody configured, or that is switched off."""
         if self.stock.knows(server):

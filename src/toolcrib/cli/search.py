@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
         if options.server is not None:
             reading.need_server(options.server)
         found = _found(reading, words, passes, options)
+        reading.keep_index()
         if not fits([hit for hit, _ in found]):
             _say_nothing_fits(reading, query, found, output)
             return NOT_FOUND

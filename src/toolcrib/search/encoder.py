@@ -64,6 +64,10 @@ class Encoder:
         """The words that are one piece, the most common first."""
         return self._tokenizer.whole_words
 
+    def has_word(self, word: str) -> bool:
+        """Whether a word is one piece."""
+        return self._tokenizer.has(word)
+
     @property
     def dimensions(self) -> int:
         return self._transformer.dimensions

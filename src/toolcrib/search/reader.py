@@ -9,7 +9,8 @@ from toolcrib.search.clauses import clauses
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
-from toolcrib.search.spelling import Spelling, other_words
+from toolcrib.search.spelling import Spelling, longer_words, other_words
+from toolcrib.search.terms import stem
 from toolcrib.search.vectors import Floats
 
 # Agents ask the same thing again, with another server or limit.
@@ -41,10 +42,15 @@ class QueryReader:
 
     def corrected(self, text: str) -> str:
         """The query with mistyped words put right."""
+        if all(self._is_known(word) for word in longer_words(text)):
+            return text
         if self._spelling is None:
             everyday = (*self._encoder.whole_words, *other_words())
             self._spelling = Spelling(everyday, self._words.__contains__, self._words.vocabulary())
         return self._spelling.corrected(text)
+
+    def _is_known(self, word: str) -> bool:
+        return self._encoder.has_word(word) or stem(word) in self._words
 
     def _encoded(self, parts: tuple[str, ...]) -> Floats:
         known = self._vectors.get(parts)

@@ -43,7 +43,7 @@ class Spelling:
 
     def _word(self, word: str) -> str:
         plain = fold(word).lower()
-        if not _SHORTEST <= len(plain) <= _LONGEST or not plain.isascii() or self._is_good(plain):
+        if not _may_be_mistyped(plain) or self._is_good(plain):
             return word
         near = [
             self._candidates[place] for place in self._hopeful(plain) if _is_one_edit(plain, self._candidates[place])
@@ -64,6 +64,16 @@ class Spelling:
     def _preference(self, word: str) -> tuple[bool, int, str]:
         """A word of the tools first, then the more common one."""
         return not self._is_known(stem(word)), self._ranks.get(word, len(self._ranks)), word
+
+
+def longer_words(text: str) -> list[str]:
+    """The words of a text that may be mistyped ones, as they are looked up."""
+    plain = (fold(word).lower() for word in _WORD.findall(text))
+    return [word for word in plain if _may_be_mistyped(word)]
+
+
+def _may_be_mistyped(word: str) -> bool:
+    return _SHORTEST <= len(word) <= _LONGEST and word.isascii()
 
 
 @lru_cache(maxsize=1)

@@ -48,6 +48,9 @@ class Tokenizer:
         """The pieces that are words of their own, in the vocabulary's order."""
         return [piece for piece in self._numbers if not piece.startswith(_CONTINUED)]
 
+    def has(self, piece: str) -> bool:
+        return piece in self._numbers
+
     def encode(self, text: str, limit: int) -> list[int]:
         """The numbers of a text between its start and end marks, `limit` of them at most."""
         return [self._start, *self.pieces(text, limit - 2), self._end]
