@@ -56,6 +56,8 @@ class Study:
                 await self._index()
                 tell()
                 tell = _nothing
+                # Already now: learning takes long, and the next start should not have to index again.
+                await self._write()
                 await self._learn()
                 await self._write()
             except StoreUnavailable as trouble:
