@@ -218,3 +218,19 @@ async def test_there_are_no_hints_without_a_copy(mirror: Mirror, clock: Clock, t
 
     assert hints.names("maps") == ()
     assert not (tmp_path / "cache").exists()
+
+
+def test_an_index_that_was_kept_answers_as_a_fresh_one_and_replaces_older_ones(tmp_path: Path) -> None:
+    older, newer = tmp_path / "registry-1.index", tmp_path / "registry-2.index"
+    RegistrySearch(SHELF, kept_at=older)
+    fresh = RegistrySearch(SHELF, kept_at=newer).search("send an e-mail")
+    assert [path.name for path in tmp_path.iterdir()] == ["registry-2.index"]
+    assert RegistrySearch(SHELF, kept_at=newer).search("send an e-mail") == fresh
+
+
+def test_a_damaged_kept_index_is_made_anew(tmp_path: Path) -> None:
+    place = tmp_path / "registry-1.index"
+    place.write_bytes(b"nonsense")
+    assert RegistrySearch(SHELF, kept_at=place).search("send an e-mail") == RegistrySearch(SHELF).search(
+        "send an e-mail"
+    )

@@ -49,11 +49,16 @@ class Mirror:
 
     def __init__(self, path: Path, *, now: Callable[[], float], fresh_seconds: float = 3600.0) -> None:
         self._file = MirrorFile(path)
+        self._path = path
         self._now = now
         self._fresh_seconds = fresh_seconds
 
     def close(self) -> None:
         self._file.close()
+
+    def beside(self, name: str) -> Path:
+        """Where something made from the copy is kept."""
+        return self._path.with_name(name)
 
     # -- looking
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ from toolcrib.registry.search import RegistrySearch
 
 
 class MirrorIndex:
-    """Keeps the last index; indexing takes a second or more, so it belongs into a worker thread."""
+    """Keeps the last index, in memory and beside the copy; making one takes seconds, so it belongs into a worker thread."""
 
     def __init__(self, mirror: Mirror, registries: Sequence[str]) -> None:
         self._mirror = mirror
@@ -27,5 +28,11 @@ class MirrorIndex:
                 return None
             mark = self._mirror.mark(self._registries)
             if self._search is None or mark != self._mark:
-                self._search, self._mark = RegistrySearch(self._mirror.servers(self._registries)), mark
+                place = self._mirror.beside(f"registry-{_short(mark)}.index")
+                self._search = RegistrySearch(self._mirror.servers(self._registries), kept_at=place)
+                self._mark = mark
             return self._search
+
+
+def _short(mark: object) -> str:
+    return hashlib.sha256(repr(mark).encode()).hexdigest()[:16]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.registry.mirror import Mirrored
 from toolcrib.registry.trust import REASONS, WEIGHTS, Tier, tier_of
 from toolcrib.search.explain import Explanation
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.index_file import IndexUnreadable
+
+log = logging.getLogger(__name__)
 
 # Parts of a reverse domain name that say nothing of the publisher.
 _DOMAIN_WORDS = frozenset("io com org net ai dev app co me github gitlab www mcp xyz cloud tech sh so".split())
@@ -33,7 +38,7 @@ class RegistryHit:
 class RegistrySearch:
     """An index over servers; made once and asked often."""
 
-    def __init__(self, servers: Iterable[Mirrored]) -> None:
+    def __init__(self, servers: Iterable[Mirrored], *, kept_at: Path | None = None) -> None:
         self._servers: dict[str, Mirrored] = {}
         tools = []
         for server in servers:
@@ -42,7 +47,7 @@ class RegistrySearch:
                 tool = Tool(tool.server, server.name, tool.definition)
             self._servers[tool.id] = server
             tools.append(tool)
-        self._index = build_index(tools)
+        self._index = build_index(tools) if kept_at is None else kept_index(tools, kept_at)
         self._names = {server.name.casefold(): server for server in self._servers.values()}
 
     def __len__(self) -> int:
@@ -76,6 +81,22 @@ def build_index(tools: Sequence[Tool]) -> ToolIndex:
     """The index over documents of servers: by their words, for working out what 25,000 of them mean takes minutes."""
     index = ToolIndex()
     index.add_words(tools)
+    return index
+
+
+def kept_index(tools: Sequence[Tool], path: Path) -> ToolIndex:
+    """The index in that file, which is made where it is not there yet; those of earlier copies go."""
+    try:
+        return ToolIndex.load(path)
+    except IndexUnreadable:
+        index = build_index(tools)
+    try:
+        index.save(path)
+        for other in path.parent.glob("registry-*.index"):
+            if other != path:
+                other.unlink(missing_ok=True)
+    except OSError as trouble:
+        log.debug("the index over the registries could not be kept: %s", trouble)
     return index
 
 

@@ -70,12 +70,13 @@ class ToolIndex:
         self._names = ExactNames(contents.arrays)
         self._blocks = {server: Block(*span) for server, span in contents.spans.items()}
         self._marks = dict(contents.marks)
-        self._waiting: dict[int, str] = {}
+        # Texts still to be encoded; None where the text was not looked up yet.
+        self._waiting: dict[int, str | None] = {}
         self._reader = QueryReader(self._words, self._encoder)
-        for block in self._blocks.values():
-            self._wait_for_vectors(block)
         if stored is None:
             self.add(tools)
+        else:
+            self._wait_for_vectors(self._words.size)
 
     @classmethod
     def load(cls, path: Path, *, tags: Tags | None = None, encoder: Encoder | None = None) -> ToolIndex:
@@ -156,7 +157,7 @@ class ToolIndex:
 
     def unencoded(self, most: int) -> list[Unencoded]:
         """Some of the tools that have no vector yet, first come first."""
-        return [Unencoded(number, text) for number, text in islice(self._waiting.items(), most)]
+        return [Unencoded(number, self._waiting_text(number)) for number in islice(self._waiting, most)]
 
     def put_vectors(self, waiting: Sequence[Unencoded], vectors: Floats) -> None:
         """Give tools their unit vectors; those that left meanwhile are passed over."""
@@ -180,7 +181,7 @@ class ToolIndex:
         """Give all tools of a server vectors in the form that is kept; a scale of 0 leaves a tool as it is."""
         numbers = self._blocks[server].numbers
         given = [number for number, scale in zip(numbers, scales, strict=True) if scale > 0]
-        waiting = [Unencoded(number, self._waiting.get(number, "")) for number in given]
+        waiting = [Unencoded(number, self._waiting_text(number)) for number in given]
         self.put_codes(waiting, list(zip(codes[scales > 0], scales[scales > 0], strict=True)))
 
     # -- searching
@@ -285,11 +286,14 @@ class ToolIndex:
         self._reader.forget()
         return block
 
-    def _wait_for_vectors(self, block: Block) -> None:
+    def _wait_for_vectors(self, size: int) -> None:
         """A stored tool without a vector is still to be encoded."""
-        numbers = np.arange(block.start, block.stop)
-        for number in numbers[~self._vectors.has(numbers)].tolist():
-            self._waiting[number] = document_text(self._tools[number])
+        numbers = np.arange(size)
+        self._waiting |= dict.fromkeys(numbers[~self._vectors.has(numbers)].tolist())
+
+    def _waiting_text(self, number: int) -> str:
+        text = self._waiting.get(number)
+        return document_text(self._tools[number]) if text is None else text
 
     def _known_vectors(self, server: str) -> dict[bytes, tuple[Codes, Scale]]:
         """The vectors of a server's tools by what they were made from."""
@@ -301,7 +305,7 @@ class ToolIndex:
 
     def _reuse(self, known: Mapping[bytes, tuple[Codes, Scale]], block: Block) -> None:
         """Tools that read as before keep their vectors."""
-        own = [Unencoded(number, self._waiting[number]) for number in block.numbers] if known else []
+        own = [Unencoded(number, self._waiting_text(number)) for number in block.numbers] if known else []
         found = [one for one in own if one.key in known]
         self.put_codes(found, [known[one.key] for one in found])
 
