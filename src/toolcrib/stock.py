@@ -326,6 +326,12 @@ class Stock:
         return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:16]
 
     def _warn_of_many(self) -> None:
+        # The records say how many there are at most; only where that is too many are all the tools looked at.
+        if (
+            sum(record.tool_count for name, record in self.records().items() if name in self._specs)
+            <= self._max_enabled
+        ):
+            return
         enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
         if enabled > self._max_enabled:
             log.warning(

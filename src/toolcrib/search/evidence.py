@@ -25,10 +25,10 @@ _GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.6), np.float32(0.45)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing asked for, in words and as a vector; no vector where nothing can make one."""
+    """One thing asked for, in words and as a vector."""
 
     query: Query
-    vector: Floats | None
+    vector: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,7 @@ def _candidates(
     found = []
     for place, (share, wish) in enumerate(zip(shares, wishes, strict=True)):
         count = pool if place == 0 else min(pool, _CLAUSE_POOL)
-        found.append(_highest(share, count))
-        if wish.vector is not None:
-            found.append(_near(vectors, wish.vector, count, block, size))
+        found += [_highest(share, count), _near(vectors, wish.vector, count, block, size)]
     return np.unique(np.concatenate(found))
 
 
@@ -106,8 +104,5 @@ def _near(vectors: Vectors, vector: Floats, count: int, block: Block | None, siz
 
 def _closeness(vectors: Vectors, wishes: Sequence[Wish], numbers: Numbers, guessed: Floats) -> Floats:
     """Candidates by wishes; the guess for a tool without a vector."""
-    asked = [wish.vector for wish in wishes if wish.vector is not None]
-    if len(asked) < len(wishes):
-        return guessed
-    cosines = vectors.cosines(numbers, np.stack(asked))
+    cosines = vectors.cosines(numbers, np.stack([wish.vector for wish in wishes]))
     return np.where(np.isnan(cosines), guessed, cosines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -177,13 +178,6 @@ class ToolIndex:
         for number in numbers:
             del self._waiting[number]
 
-    def take_vectors(self, server: str, codes: NDArray[np.int8], scales: Floats) -> None:
-        """Give all tools of a server vectors in the form that is kept; a scale of 0 leaves a tool as it is."""
-        numbers = self._blocks[server].numbers
-        given = [number for number, scale in zip(numbers, scales, strict=True) if scale > 0]
-        waiting = [Unencoded(number, self._waiting_text(number)) for number in given]
-        self.put_codes(waiting, list(zip(codes[scales > 0], scales[scales > 0], strict=True)))
-
     # -- searching
 
     def search(
@@ -213,13 +207,12 @@ class ToolIndex:
         """The tool behind a number of the evidence."""
         return self._tools[number]
 
-    def part(self, servers: Iterable[str], *, renamed: Callable[[str], str] = str) -> ToolIndex:
-        """A new index of some servers, perhaps under other names; vectors are copied, not made."""
+    def part(self, servers: Iterable[str]) -> ToolIndex:
+        """A new index of some servers; vectors are copied, not made."""
         index = ToolIndex(tags=self._tags, encoder=self._encoder)
         for server in servers:
-            own, name = self._blocks[server], renamed(server)
-            index.replace(name, [Tool(name, tool.name, tool.definition) for tool in self._tools_of(server)])
-            index.take_vectors(name, *self._vectors.codes(np.arange(own.start, own.stop)))
+            index.replace(server, list(self._tools_of(server)))
+            index._reuse(self._known_vectors(server), index._blocks[server])
         return index
 
     def explain(self, query: str, tool: Tool) -> Explanation:
@@ -233,9 +226,9 @@ class ToolIndex:
             if one.name == tool.name
         )
         is_named = number in self._named(text, self._blocks[tool.server])
-        read = self._reader.read(text)
-        cosine = None if read[0].vector is None else self._vectors.cosines(np.array([number]), read[0].vector[None, :])
-        meaning = None if cosine is None or np.isnan(cosine[0, 0]) else round(float(cosine[0, 0]), 2)
+        whole = self._reader.read(text)[0]
+        cosine = float(self._vectors.cosines(np.array([number]), whole.vector[None, :])[0, 0])
+        meaning = None if math.isnan(cosine) else round(cosine, 2)
         spelled = self._reader.corrected(text)
         words = explain_words(spelled, document, self._words.__contains__)
         return Explanation(is_named, words, meaning, spelled if spelled != text else "")

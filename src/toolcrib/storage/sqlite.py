@@ -74,6 +74,8 @@ class SqliteCatalog:
         self._writer = SqliteFile(path, read_only=False)
         # Reading has its own connection, so that it need not queue behind a write that waits for another process.
         self._reader = SqliteFile(path, read_only=True)
+        # The encoder whose vectors we add to, and about how many there are: counting them reads them all.
+        self._vectors_of, self._vector_count = "", 0
 
     def servers(self) -> dict[str, ServerRecord]:
         with self._reader.connection() as db:
@@ -136,10 +138,9 @@ class SqliteCatalog:
     def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
         rows = [(encoder, key, vector) for key, vector in vectors.items()]
         with self._writer.transaction() as db:
-            # Those of an encoder that is no longer used, and far too many of them, are only ballast.
-            db.execute("DELETE FROM vectors WHERE encoder <> ?", (encoder,))
-            if db.execute("SELECT count(*) FROM vectors").fetchone()[0] > MAX_VECTORS:
-                db.execute("DELETE FROM vectors")
+            if encoder != self._vectors_of or self._vector_count > MAX_VECTORS:
+                self._vectors_of, self._vector_count = encoder, _without_ballast(db, encoder)
+            self._vector_count += len(rows)
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
@@ -196,6 +197,16 @@ class SqliteCatalog:
     def close(self) -> None:
         self._reader.close()
         self._writer.close()
+
+
+def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
+    """Drop the vectors of encoders that are no longer used, and all where there are far too many; how many are left."""
+    db.execute("DELETE FROM vectors WHERE encoder <> ?", (encoder,))
+    count = int(db.execute("SELECT count(*) FROM vectors").fetchone()[0])
+    if count <= MAX_VECTORS:
+        return count
+    db.execute("DELETE FROM vectors")
+    return 0
 
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
