@@ -6,15 +6,17 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import ToolcribError
 from toolcrib.model.tool import Tool
-from toolcrib.search.encoder import Encoder
-from toolcrib.search.index import Tags, ToolIndex, Unencoded
-from toolcrib.search.index_file import IndexUnreadable
-from toolcrib.search.vectors import Floats, from_bytes, to_bytes
+
+if TYPE_CHECKING:  # only names of types: the index brings numpy along, which commands that do not search can do without
+    from toolcrib.search.index import Tags, ToolIndex, Unencoded
+    from toolcrib.search.vectors import Floats
 
 log = logging.getLogger(__name__)
 
@@ -36,15 +38,16 @@ class Lesson:
     """Tools whose meaning is still to be worked out."""
 
     tools: Sequence[Unencoded]
-    encoder: Encoder
+    index: ToolIndex
     store: VectorStore
 
     def learn(self) -> Floats:
         """The vectors, also put where the next start finds them; safe in a worker thread."""
-        vectors = self.encoder.encode([tool.text for tool in self.tools])
-        keyed = {tool.key: to_bytes(vector) for tool, vector in zip(self.tools, vectors, strict=True)}
+        encoder = self.index.encoder
+        vectors = encoder.encode([tool.text for tool in self.tools])
+        keyed = dict(zip((tool.key for tool in self.tools), self.index.kept_form(vectors), strict=True))
         try:
-            self.store.save_vectors(self.encoder.identity, keyed)
+            self.store.save_vectors(encoder.identity, keyed)
         except StoreUnavailable as trouble:
             log.debug("vectors could not be kept: %s", trouble.message)
         return vectors
@@ -62,13 +65,14 @@ class Finder:
 
     @cached_property
     def index(self) -> ToolIndex:
-        """Opened at the first need: many commands never search."""
+        """Opened, and its code loaded, at the first need: many commands never search."""
+        kind: type[ToolIndex] = import_module("toolcrib.search.index").ToolIndex
         if self._path is not None:
             try:
-                return ToolIndex.load(self._path, tags=self._tags)
-            except IndexUnreadable as trouble:
+                return kind.load(self._path, tags=self._tags)
+            except ToolcribError as trouble:
                 log.debug("the search index is made anew: %s", trouble.message)
-        return ToolIndex(tags=self._tags)
+        return kind(tags=self._tags)
 
     def keep_only(self, servers: Collection[str]) -> None:
         """Drop every server but these."""
@@ -93,15 +97,13 @@ class Finder:
         waiting = self.index.unencoded(self.max_tools)
         for start in range(0, len(waiting), _RECALLED_AT_ONCE):
             part = waiting[start : start + _RECALLED_AT_ONCE]
-            known = self._known([tool.key for tool in part])
-            kept = [(tool, vector) for tool in part if (vector := from_bytes(known.get(tool.key, b""))) is not None]
-            self.index.put_codes([tool for tool, _ in kept], [vector for _, vector in kept])
-            self._is_changed = self._is_changed or bool(kept)
+            put = self.index.put_kept(part, self._known([tool.key for tool in part]))
+            self._is_changed = self._is_changed or put > 0
 
     def next_lesson(self) -> Lesson | None:
         """Some tools that nothing is known of, or None."""
         waiting = self.index.unencoded(LESSON_TOOLS)
-        return Lesson(waiting, self.index.encoder, self._store) if waiting else None
+        return Lesson(waiting, self.index, self._store) if waiting else None
 
     def take(self, lesson: Lesson, vectors: Floats) -> None:
         """What a lesson brought."""

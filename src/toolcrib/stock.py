@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.capabilities.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.catalog.freshness import Freshness
@@ -21,8 +22,10 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.search.explain import Explanation
-from toolcrib.search.index import ToolIndex
+
+if TYPE_CHECKING:  # only names of types: see `Finder`
+    from toolcrib.search.explain import Explanation
+    from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory, text_hash
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.reader import QueryReader
-from toolcrib.search.vectors import Floats, Vectors, quantized
+from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
 
 Allowed = Callable[[Tool], bool]
 Tags = Callable[[Tool], Iterable[str]]
@@ -177,6 +177,17 @@ class ToolIndex:
         self._vectors.put_codes(np.array(numbers), np.stack(codes), np.array(scales, dtype=np.float32))
         for number in numbers:
             del self._waiting[number]
+
+    def put_kept(self, waiting: Sequence[Unencoded], kept: Mapping[bytes, bytes]) -> int:
+        """Give tools the vectors that `kept_form` made of their texts; how many had one."""
+        read = [(one, vector) for one in waiting if (vector := from_bytes(kept.get(one.key, b""))) is not None]
+        self.put_codes([one for one, _ in read], [vector for _, vector in read])
+        return len(read)
+
+    @staticmethod
+    def kept_form(vectors: Floats) -> list[bytes]:
+        """Unit vectors as they can be kept elsewhere."""
+        return [to_bytes(vector) for vector in vectors]
 
     # -- searching
 
