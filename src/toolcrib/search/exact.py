@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from toolcrib.model.tool import Tool
 from toolcrib.search.arrays_file import Array
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import squash
+from toolcrib.search.text_key import text_key
 
 
 class ExactNames:
@@ -40,7 +40,7 @@ class ExactNames:
         return [number for key in keys for number in (*self._stored(key), *self._numbers.get(key, ()))]
 
     def _stored(self, key: str) -> Sequence[int]:
-        digest = np.uint64(_digest(key))
+        digest = np.uint64(text_key(key))
         first, last = (
             np.searchsorted(self._stored_keys, digest, "left"),
             np.searchsorted(self._stored_keys, digest, "right"),
@@ -50,7 +50,7 @@ class ExactNames:
 
 def stored_arrays(tools: Iterable[Tool]) -> dict[str, Array]:
     """The arrays of the names of these tools, numbered in their order."""
-    rows = sorted((_digest(key), number) for number, tool in enumerate(tools) for key in _tool_keys(tool))
+    rows = sorted((text_key(key), number) for number, tool in enumerate(tools) for key in _tool_keys(tool))
     return {
         "names.keys": np.array([digest for digest, _ in rows], dtype=np.uint64),
         "names.numbers": np.array([number for _, number in rows], dtype=np.uint32),
@@ -79,7 +79,3 @@ def _tool_keys(tool: Tool) -> set[str]:
 def _key(text: str) -> str:
     cut = text[:MAX_QUERY_CHARACTERS]
     return squash(cut) or cut.strip()
-
-
-def _digest(key: str) -> int:
-    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -22,9 +22,10 @@ from toolcrib.search.evidence import POOL, Evidence, gather
 from toolcrib.search.exact import ExactNames, closeness
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
-from toolcrib.search.inventory import Inventory, text_hash
+from toolcrib.search.inventory import Inventory
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.reader import QueryReader
+from toolcrib.search.text_key import text_hash
 from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
 
 Allowed = Callable[[Tool], bool]

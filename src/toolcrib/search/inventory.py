@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +11,6 @@ import numpy as np
 from toolcrib.model.tool import Tool
 from toolcrib.search.arrays_file import Array
 
-TEXT_HASH_BYTES = 16
 _PARSED_TOOLS = 512
 
 
@@ -49,11 +47,6 @@ def stored_arrays(tools: Sequence[Tool]) -> dict[str, Array]:
         "tools.ends": np.cumsum([len(text) for text in texts], dtype=np.uint64),
         "tools.text": np.frombuffer(b"".join(texts), dtype=np.uint8),
     }
-
-
-def text_hash(text: str) -> bytes:
-    """What a vector is kept under: texts that read the same have the same vector."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=TEXT_HASH_BYTES).digest()
 
 
 def _texts(tools: Iterable[Tool]) -> Iterator[bytes]:

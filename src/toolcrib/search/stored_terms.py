@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.arrays_file import Array
+from toolcrib.search.text_key import text_key
 
 # Documents, ascending, and how strongly each holds the term.
 Posting = tuple[NDArray[np.uint32], NDArray[np.floating]]
@@ -39,7 +39,7 @@ class StoredTerms:
     def posting(self, term: str) -> Posting | None:
         if not len(self._keys):
             return None
-        key = np.uint64(_key(term))
+        key = np.uint64(text_key(term))
         place = int(np.searchsorted(self._keys, key))
         if place == len(self._keys) or self._keys[place] != key:
             return None
@@ -49,7 +49,7 @@ class StoredTerms:
 
 def stored_arrays(postings: Iterable[tuple[str, Posting]]) -> dict[str, Array]:
     """The arrays of a `StoredTerms`; terms without documents are left out."""
-    kept = [(_key(term), term, *posting) for term, posting in postings if len(posting[0])]
+    kept = [(text_key(term), term, *posting) for term, posting in postings if len(posting[0])]
     kept.sort(key=lambda row: row[0])
     documents = [np.empty(0, dtype=np.uint32), *(row[2] for row in kept)]
     strengths = [np.empty(0, dtype=np.float16), *(row[3].astype(np.float16) for row in kept)]
@@ -61,8 +61,3 @@ def stored_arrays(postings: Iterable[tuple[str, Posting]]) -> dict[str, Array]:
         "terms.strengths": np.concatenate(strengths),
         "terms.words": np.frombuffer(words, dtype=np.uint8),
     }
-
-
-def _key(term: str) -> int:
-    """Eight bytes for a term; two terms in a billion billion share them."""
-    return int.from_bytes(hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
