@@ -89,13 +89,15 @@ class Approvals:
 
     def propose(self, request: Request, by: str) -> Proposal:
         """Enter a proposal as pending; one that waits already for the same launch is renewed instead."""
-        server = self._free_name(request)
-        earlier = [proposal for proposal in self.all() if proposal.server == server]
+        # Read once: each of them may hold megabytes of definitions.
+        known = self.all()
+        server = self._free_name(request, known)
+        earlier = [proposal for proposal in known if proposal.server == server]
         self._refuse_rejected(request, earlier)
         waiting = next((proposal for proposal in earlier if proposal.state == "pending"), None)
         if waiting is not None:
             return self._renewed(waiting, request)
-        if len(self.all("pending")) >= MOST_PENDING:
+        if sum(proposal.state == "pending" for proposal in known) >= MOST_PENDING:
             raise ApprovalRefused(
                 f"{MOST_PENDING} proposals wait for a decision already",
                 hint="A person has to decide some of them first: `toolcrib approvals list`.",
@@ -197,15 +199,16 @@ class Approvals:
             risk=assess(request.launch, definitions),
         )
 
-    def _free_name(self, request: Request) -> str:
+    def _free_name(self, request: Request, known: Sequence[Proposal]) -> str:
         """A name no other server has: a proposal never speaks for a server that a person configured."""
         configured, wanted = self._configured(), slug(request.name)
-        ours = {proposal.server: proposal.launch for proposal in self.all() if proposal.state not in _OVER}
+        ours = {proposal.server: proposal.launch for proposal in known if proposal.state not in _OVER}
+        approved = {proposal.server for proposal in known if proposal.state == "approved"}
         for number in range(1, MOST_PENDING * 10):
             name = wanted if number == 1 else f"{wanted[:58]}-{number}"
             if name.lower() == BUILT_IN_SERVER or _is_other(ours.get(name), request.launch):
                 continue
-            if name in configured and name not in self.approved():
+            if name in configured and name not in approved:
                 if configured[name].launch == request.launch:
                     raise ApprovalRefused(f"{name!r} is configured already", hint="Use it: no approval is needed.")
                 continue
