@@ -6,11 +6,15 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
+from importlib import import_module
 from urllib.parse import urlsplit
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.limits.rate import RateLimiter
+from toolcrib.registry.answers import Answers
 from toolcrib.registry.hints import MirrorHints
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
@@ -39,11 +43,21 @@ def open_mirror(settings: Settings, paths: Paths) -> Mirror:
     return Mirror(paths.registry_mirror, now=time.time, fresh_seconds=settings.registry_cache_ttl_seconds)
 
 
+def live_registries(
+    settings: Settings, answers: Answers, limiter: RateLimiter | None = None
+) -> AbstractAsyncContextManager[Registries]:
+    """The registries over the network. Loaded only here: asking needs the HTTP stack, looking into the copy does not."""
+    live = import_module("toolcrib.app.live_registry")
+    opened: AbstractAsyncContextManager[Registries] = live.open_registries(settings, answers, limiter)
+    return opened
+
+
 def open_lookup(
-    settings: Settings, mirror: Mirror, live: Callable[[], AbstractAsyncContextManager[Registries]], *, is_live: bool
+    settings: Settings, mirror: Mirror, *, is_live: bool, limiter: RateLimiter | None = None
 ) -> RegistryLookup:
     """Looks in the mirror first, unless it is switched off or the live registries are asked for."""
     used = mirror if settings.registry_mirror and not is_live else None
+    live = partial(live_registries, settings, mirror, limiter)
     return RegistryLookup(registry_addresses(settings), used, live, now=time.time)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 
 from toolcrib.app.registry import open_lookup, open_mirror, registry_addresses
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.registry.lookup import RegistryLookup
-from toolcrib.registry.registries import Registries
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +41,4 @@ def open_offers(settings: Settings, paths: Paths, *, is_live: bool) -> Iterator[
         if not addresses or (not is_live and mirror.read_at(addresses) is None):
             yield None
             return
-
-        def live() -> AbstractAsyncContextManager[Registries]:
-            # Only here: asking needs the HTTP stack, looking into the copy does not.
-            opened: AbstractAsyncContextManager[Registries] = import_module(
-                "toolcrib.app.live_registry"
-            ).open_registries(settings, mirror)
-            return opened
-
-        yield RegistryOffers(open_lookup(settings, mirror, live, is_live=is_live))
+        yield RegistryOffers(open_lookup(settings, mirror, is_live=is_live))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -19,7 +17,6 @@ from toolcrib.registry.choose import unapproved_spec
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
-from toolcrib.registry.registries import Registries
 
 MOST_SERVERS = 10
 
@@ -54,15 +51,8 @@ class ServiceRegistry:
 
     def _lookup(self, settings: Settings) -> RegistryLookup:
         if self._made is None or self._made[0] is not settings:
-            self._made = settings, open_lookup(settings, self._mirror, lambda: self._live(settings), is_live=False)
+            self._made = settings, open_lookup(settings, self._mirror, is_live=False, limiter=self._limiter)
         return self._made[1]
-
-    def _live(self, settings: Settings) -> AbstractAsyncContextManager[Registries]:
-        # Only here: asking needs the HTTP stack, looking into the copy does not.
-        opened: AbstractAsyncContextManager[Registries] = import_module("toolcrib.app.live_registry").open_registries(
-            settings, self._mirror, self._limiter
-        )
-        return opened
 
 
 def _to_entry(server: RegistryServer) -> dict[str, Any]:

@@ -8,12 +8,12 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from toolcrib.app.registry import open_lookup, open_mirror, registry_addresses
+from toolcrib.app.registry import live_registries, open_lookup, open_mirror, registry_addresses
 from toolcrib.cli.exits import FAILED, NOT_FOUND, OK
 from toolcrib.cli.output import Output, advice
 from toolcrib.cli.progress import Progress
@@ -38,7 +38,6 @@ from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.recipe import Bundle, Refused
 from toolcrib.registry.recipes import plans
-from toolcrib.registry.registries import Registries
 from toolcrib.registry.sync import SyncReport
 from toolcrib.views import check_query
 
@@ -98,7 +97,7 @@ def _show_bundle(server: RegistryServer, file: Path, output: Output) -> int:
 
 def _show_versions(options: argparse.Namespace, settings: Settings, mirror: Mirror, output: Output) -> int:
     async def ask() -> list[Any]:
-        async with _live(settings, mirror) as registries:
+        async with live_registries(settings, mirror) as registries:
             return list(await registries.versions(options.name))
 
     versions = asyncio.run(ask())
@@ -176,15 +175,7 @@ def _left_out(report: SyncReport) -> str:
 
 
 def _lookup(options: argparse.Namespace, settings: Settings, mirror: Mirror) -> RegistryLookup:
-    return open_lookup(settings, mirror, lambda: _live(settings, mirror), is_live=options.live)
-
-
-def _live(settings: Settings, mirror: Mirror) -> AbstractAsyncContextManager[Registries]:
-    # Only here: asking needs the HTTP stack, looking into the copy does not.
-    opened: AbstractAsyncContextManager[Registries] = import_module("toolcrib.app.live_registry").open_registries(
-        settings, mirror
-    )
-    return opened
+    return open_lookup(settings, mirror, is_live=options.live)
 
 
 def _has_runtime(program: str) -> bool:
