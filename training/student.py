@@ -42,6 +42,8 @@ class StudentPlan:
     save_every: int
     unlabelled_rows: int = UNLABELLED_ROWS
     rate: float = RATE
+    # Fewer bits than 8 for the matrices have to be known while learning.
+    bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def train_student(
     """Distil and return the weights; `save` gets them every so often."""
     torch.manual_seed(plan.seed)
     device = tables.queries.tokens.device
-    model = from_state(start, dropout=0.0).to(device)
+    model = from_state(start, dropout=0.0, bits=plan.bits).to(device)
     lessons = Lessons(encode_all(teacher, tables.queries), encode_all(teacher, tables.documents))
     sampler = Sampler(tables.bundle, plan.seed)
     sampler.negatives = mine(teacher, tables, sampler)

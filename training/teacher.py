@@ -1,4 +1,4 @@
-"""MiniLM, taught to put a query next to the tool that answers it."""
+"""A public model, taught to put a query next to the tool that answers it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from training.pace import Stage, optimizer_of, take_step
 from training.report import Report
 from training.sampler import Sampler
 
-RATE = 8e-5
 WARM_UP = 60
-# Tools that untouched MiniLM finds this alike are taken for equivalents, not for negatives.
+# Tools that the untouched model finds this alike are taken for equivalents, not for negatives.
 EQUIVALENT = 0.90
 DROPPED_QUERIES, DROPPED_WORDS = 0.1, 0.2
 # At these shares of the way, negatives are mined anew with what was learnt so far.
@@ -38,6 +37,7 @@ class TeacherPlan:
     until: float
     seed: int
     report_every: int
+    rate: float
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def train_teacher(
     model = from_state(start).to(device)
     alike = encode_all(model, tables.documents, np.arange(tables.bundle.tools)).to(_short(device))
     sampler = Sampler(tables.bundle, plan.seed)
-    optimizer = optimizer_of(model, RATE)
-    stage = Stage(report.clock, steps=plan.steps, until=plan.until, rate=RATE, warm_up=WARM_UP)
+    optimizer = optimizer_of(model, plan.rate)
+    stage = Stage(report.clock, steps=plan.steps, until=plan.until, rate=plan.rate, warm_up=WARM_UP)
     minings = list(MINING_AT)
     model.train()
     while not stage.is_over:

@@ -4,7 +4,7 @@
 
 writes to OUT, as it goes: `teacher.*.npz`, `student.*.npz` (checkpoints), `encoder.safetensors` (what ships),
 `log.txt` and `report.json`. With `--resume FOLDER` the teacher comes from there and only the student is trained; with
-`--go-on` the student too goes on from there.
+`--go-on FOLDER` the student starts from one that was saved there.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from training import compact, export
 from training.bundle import TRAINED_PIECES, VARIANTS, WHOLE, Bundle, Rows
 from training.evaluate import Evaluation
 from training.figures import Figures, overall, table
-from training.model import State, TextEncoder, TokenTable, from_state, interpolate, student_state
+from training.model import STUDENT_LAYERS, State, TextEncoder, TokenTable, from_state, interpolate, student_state
+from training.outlook import outlook
 from training.pace import Clock
 from training.report import Report
 from training.student import StudentPlan, train_student
 from training.teacher import Tables, TeacherPlan, train_teacher
 
-# Shares of the tuned weights that are tried; the rest is untouched MiniLM.
+# Learning rates that suit the size of the model.
+TEACHER_RATES = {"minilm": 8e-5, "mpnet": 4e-5}
+# Shares of the tuned weights that are tried; the rest is the untouched model.
 TUNED_SHARES = (0.6, 0.7, 0.8, 0.9, 1.0)
 STUDENT_POSITIONS = 192
+WHOLE_BYTE = 8
 SECONDS_TO_FINISH = 20
 
 
@@ -62,13 +66,20 @@ class Run:
     def trained_teacher(self) -> State:
         """Fine-tune with several seeds, average, and mix with the untouched weights as the dev sets like best."""
         options = self.options
-        untouched = compact.load(options.bundle, "minilm")
-        self._measure("MiniLM untouched", untouched)
+        untouched = compact.load(options.bundle, options.base)
+        self._measure(f"{options.base} untouched", untouched)
         began = self.report.clock()
         tuned: list[State] = []
         for number in range(options.teachers):
             until = began + options.teacher_seconds * (number + 1) / options.teachers
-            plan = TeacherPlan(options.teacher_batch, options.teacher_steps, until, number + 1, options.report_every)
+            plan = TeacherPlan(
+                batch=options.teacher_batch,
+                steps=options.teacher_steps,
+                until=until,
+                seed=number + 1,
+                report_every=options.report_every,
+                rate=TEACHER_RATES[options.base],
+            )
             tuned.append(train_teacher(untouched, self.tables, self.evaluation, plan, self.report))
         mean = {key: np.mean([one[key] for one in tuned], axis=0) for key in untouched}
         candidates = {share: interpolate(untouched, mean, share) for share in TUNED_SHARES}
@@ -97,35 +108,46 @@ class Run:
     def student(self, teacher: State) -> None:
         """Distil, quantise, measure, write what ships."""
         options = self.options
+        start = self._untaught(teacher)
+        if teacher["positions.weight"].shape[1] != start["positions.weight"].shape[1]:
+            seen = outlook(self._model(teacher), self._model(start), self.tables)
+            teacher = {**teacher, "outlook.weight": seen}
+            self._measure("teacher, as the student sees it", teacher)
         self._measure("teacher, typos", teacher, typos=True)
-        counts = self.tables.bundle.word_counts()
-        goes_on = options.resume and options.go_on
-        start = (
-            compact.load(options.resume, "student") if goes_on else student_state(teacher, counts, STUDENT_POSITIONS)
-        )
         plan = StudentPlan(
             batch=options.student_batch,
             steps=options.student_steps,
             until=options.budget_seconds - SECONDS_TO_FINISH,
-            seed=17 if goes_on else 7,
+            seed=17 if options.go_on else 7,
             report_every=options.report_every * 2,
             refresh_every=options.refresh_every,
             save_every=options.save_every,
             unlabelled_rows=options.unlabelled_rows,
             rate=options.student_rate,
+            bits=options.bits if options.bits < WHOLE_BYTE else None,
         )
         model = self._model(teacher)
         final = train_student(start, model, self.tables, self.evaluation, plan, self.report, self._save_student)
         self._save_student(final)
         self._export(final)
 
+    def _untaught(self, teacher: State) -> State:
+        """Where the student starts: at an earlier one, else at layers of MiniLM, of the tuned one if that teaches."""
+        options = self.options
+        if options.go_on:
+            return compact.load(options.go_on, "student")
+        grown = teacher if options.base == "minilm" else compact.load(options.bundle, "minilm")
+        counts = self.tables.bundle.word_counts()
+        return student_state(grown, counts, positions=STUDENT_POSITIONS, layers=STUDENT_LAYERS[options.student_layers])
+
     def _export(self, state: State) -> None:
-        exact = export.quantized(state)
-        self._measure("student, 8 bits", exact, exact=True)
-        self._measure("student, 8 bits, typos", exact, exact=True, typos=True)
+        bits = self.options.bits
+        exact = export.quantized(state, bits)
+        self._measure(f"student, {bits} bits", exact, exact=True)
+        self._measure(f"student, {bits} bits, typos", exact, exact=True, typos=True)
         path = self.options.out / "encoder.safetensors"
         notes = {"trained": "toolcrib training/train.py", "license": "Apache-2.0"}
-        checksum = export.write(path, state, self.tables.bundle.vocabulary, notes)
+        checksum = export.write(path, state, self.tables.bundle.vocabulary, notes, bits)
         self.report.keep(
             student_steps=self.options.student_steps, figures=self.rows, sha256=checksum, bytes=path.stat().st_size
         )
@@ -159,19 +181,22 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bundle", type=Path, default=Path("training/.bundle"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--budget-seconds", type=float, default=560)
-    parser.add_argument("--teachers", type=int, default=2, help="fine-tuned with different seeds, then averaged")
+    parser.add_argument("--base", choices=sorted(TEACHER_RATES), default="mpnet", help="what the teacher is made from")
+    parser.add_argument("--teachers", type=int, default=1, help="fine-tuned with different seeds, then averaged")
     parser.add_argument("--teacher-seconds", type=float, default=230, help="for all of them together")
     parser.add_argument("--teacher-steps", type=int, default=1500)
     parser.add_argument("--teacher-batch", type=int, default=512)
     parser.add_argument("--student-steps", type=int, default=12_000, help="0 stops after the teacher")
     parser.add_argument("--student-batch", type=int, default=1024)
+    parser.add_argument("--student-layers", type=int, choices=sorted(STUDENT_LAYERS), default=6)
+    parser.add_argument("--bits", type=int, choices=(4, WHOLE_BYTE), default=4, help="for each weight of the student")
     parser.add_argument("--student-rate", type=float, default=4e-4)
     parser.add_argument("--report-every", type=int, default=250)
     parser.add_argument("--refresh-every", type=int, default=1000, help="steps after which unlabelled queries change")
     parser.add_argument("--save-every", type=int, default=2000)
     parser.add_argument("--unlabelled-rows", type=int, default=65_536)
     parser.add_argument("--resume", type=Path, help="a folder with the saved teacher")
-    parser.add_argument("--go-on", action="store_true", help="start from the saved student rather than a fresh one")
+    parser.add_argument("--go-on", type=Path, help="a folder with a saved student to start from, not a fresh one")
     return parser.parse_args()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,35 @@ class TestVectors:
         np.testing.assert_allclose(
             encoder.encode(["send mail unbelievable"])[0], slow_vector(arrays, pieces), atol=1e-5
         )
+
+    def test_two_weights_to_a_byte_count_as_the_same_weights_in_bytes_of_their_own(
+        self, arrays: Arrays, write: Callable[[Arrays], Path]
+    ) -> None:
+        half_bytes = in_half_bytes(arrays)
+        in_bytes = Encoder.load(write(half_bytes.whole)).encode(["send mail", "weather? a file!"])
+        packed = Encoder.load(write(half_bytes.packed)).encode(["send mail", "weather? a file!"])
+        np.testing.assert_allclose(packed, in_bytes, atol=1e-5)
+
+
+@dataclass(frozen=True)
+class HalfBytes:
+    """The same sixteen values a matrix, one to a byte and two to a byte."""
+
+    whole: Arrays
+    packed: Arrays
+
+
+def in_half_bytes(arrays: Arrays) -> HalfBytes:
+    whole, packed = dict(arrays), dict(arrays)
+    for name in (key.removesuffix(".bias") for key in arrays if f"{key.removesuffix('.bias')}.scale" in arrays):
+        codes = (arrays[f"{name}.weight"].astype(np.int16) + 127) // 16
+        # Half bytes stand for -7.5 to 7.5: twice that are whole numbers.
+        whole[f"{name}.weight"] = (2 * codes - 15).astype(np.int8)
+        whole[f"{name}.scale"] = arrays[f"{name}.scale"] * np.float32(8)
+        half = len(codes) // 2
+        packed[f"{name}.weight"] = (codes[:half] | (codes[half:] << 4)).astype(np.uint8)
+        packed[f"{name}.scale"] = arrays[f"{name}.scale"] * np.float32(16)
+    return HalfBytes(whole, packed)
 
 
 class TestGelu:
