@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError
 from toolcrib.model.tool import Tool
+from toolcrib.search.loading import loaded_index
 
 if TYPE_CHECKING:  # only names of types: the index brings numpy along, which commands that do not search can do without
     from toolcrib.search.index import Tags, ToolIndex, Unencoded
@@ -66,7 +66,7 @@ class Finder:
     @cached_property
     def index(self) -> ToolIndex:
         """Opened, and its code loaded, at the first need: many commands never search."""
-        kind: type[ToolIndex] = import_module("toolcrib.search.index").ToolIndex
+        kind = loaded_index()
         if self._path is not None:
             try:
                 return kind.load(self._path, tags=self._tags)

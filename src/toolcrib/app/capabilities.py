@@ -6,10 +6,10 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.app.offline import Offline, open_reading
 from toolcrib.calls.audit_log import AuditLog, AuditRecord
@@ -26,10 +26,14 @@ from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.model.server import ServerSpec
-from toolcrib.search.index import ToolIndex
+from toolcrib.model.tool import Tool
+from toolcrib.search.loading import loaded_index
 from toolcrib.stock import Stock, StockedTool
 from toolcrib.storage.memory_capabilities import MemoryCapabilities
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
+
+if TYPE_CHECKING:
+    from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +56,10 @@ class Capabilities:
         self.store.close()
 
 
+def _new_index(tools: Iterable[Tool]) -> ToolIndex:
+    return loaded_index()(tools)
+
+
 def open_capabilities(
     offline: Offline,
     paths: Paths,
@@ -64,7 +72,7 @@ def open_capabilities(
     approvals = Approvals(store, now=time.time, new_id=_new_id, configured=configured, tell=tell)
     registrations = Registrations(store, now=time.time)
     shelves = StockShelves(offline.stock, offline.store)
-    catalogue = CapabilityCatalogue(registrations, approvals, shelves, ToolIndex)
+    catalogue = CapabilityCatalogue(registrations, approvals, shelves, _new_index)
     files = capability_files(paths)
     marketplace = Marketplace(catalogue, registrations, now=time.time, tell=tell)
     return Capabilities(store, Review(approvals, files), catalogue, marketplace, files)

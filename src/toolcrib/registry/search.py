@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from toolcrib.errors import ToolcribError
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.registry.mirror import Mirrored
 from toolcrib.registry.trust import REASONS, WEIGHTS, Tier, tier_of
-from toolcrib.search.explain import Explanation
-from toolcrib.search.index import ToolIndex
-from toolcrib.search.index_file import IndexUnreadable
+from toolcrib.search.loading import loaded_index
+
+if TYPE_CHECKING:
+    from toolcrib.search.explain import Explanation
+    from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +83,7 @@ class RegistrySearch:
 
 def build_index(tools: Sequence[Tool]) -> ToolIndex:
     """The index over documents of servers: by their words, for working out what 25,000 of them mean takes minutes."""
-    index = ToolIndex()
+    index = loaded_index()()
     index.add_words(tools)
     return index
 
@@ -87,8 +91,8 @@ def build_index(tools: Sequence[Tool]) -> ToolIndex:
 def kept_index(tools: Sequence[Tool], path: Path) -> ToolIndex:
     """The index in that file, which is made where it is not there yet; those of earlier copies go."""
     try:
-        return ToolIndex.load(path)
-    except IndexUnreadable:
+        return loaded_index().load(path)
+    except ToolcribError:
         index = build_index(tools)
     try:
         index.save(path)
