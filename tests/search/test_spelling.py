@@ -97,7 +97,7 @@ def test_where_no_word_is_known_none_is_changed() -> None:
 
 
 def test_the_words_of_the_trade_are_plain_and_each_there_once() -> None:
-    trade = other_words()
+    trade = list(other_words())
     assert len(trade) == len(set(trade)) > 1_000
     assert all(word.isascii() and word.isalpha() and word.islower() for word in trade)
     assert "login" in trade

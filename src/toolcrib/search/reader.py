@@ -50,7 +50,7 @@ class QueryReader:
         return self._spelling.corrected(text)
 
     def _is_known(self, word: str) -> bool:
-        return self._encoder.has_word(word) or stem(word) in self._words
+        return self._encoder.has_word(word) or word in other_words() or stem(word) in self._words
 
     def _encoded(self, parts: tuple[str, ...]) -> Floats:
         known = self._vectors.get(parts)
