@@ -90,6 +90,32 @@ class _Norm:
 
 
 @dataclass(frozen=True, slots=True)
+class _Grid:
+    """Texts of unequal length as rows of one length: only attention needs them so, all else skips the padding."""
+
+    is_there: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    mask: Floats
+
+    @classmethod
+    def of(cls, lengths: Integers, width: int) -> _Grid:
+        is_there = np.arange(width) < lengths[:, None]
+        return cls(is_there, np.flatnonzero(is_there), np.where(is_there, np.float32(0), _MASKED))
+
+    def spread(self, tokens: Floats) -> Floats:
+        """The tokens at their places, with zeros in between."""
+        if len(tokens) == self.is_there.size:
+            return tokens
+        spread = np.zeros((self.is_there.size, tokens.shape[1]), dtype=np.float32)
+        spread[self.places] = tokens
+        return spread
+
+    def gathered(self, spread: Floats) -> Floats:
+        """The tokens end to end again."""
+        return spread if len(self.places) == len(spread) else spread[self.places]
+
+
+@dataclass(frozen=True, slots=True)
 class _Layer:
     attend: _Linear
     attended: _Linear
@@ -113,9 +139,9 @@ class _Layer:
     def matrices(self) -> tuple[_Linear, ...]:
         return self.attend, self.attended, self.widen, self.narrow
 
-    def __call__(self, values: Floats, mask: Floats, heads: int, scratch: Floats) -> Floats:
-        """One step for texts of equal length laid end to end; `mask` has a row for each text."""
-        mixed = self.attended(_attention(self.attend(values, scratch), mask, heads), scratch)
+    def __call__(self, values: Floats, grid: _Grid, heads: int, scratch: Floats) -> Floats:
+        """One step for the tokens of all texts, laid end to end."""
+        mixed = self.attended(_attention(self.attend(values, scratch), grid, heads), scratch)
         mixed += values
         values = self.attended_norm(mixed)
         wide = self.widen(values, scratch)
@@ -147,24 +173,19 @@ class Transformer:
 
     def __call__(self, pieces: Integers, lengths: Integers) -> Floats:
         """Vectors of texts that are padded to one length."""
-        count, length = pieces.shape
-        is_padding = np.arange(length) >= lengths[:, None]
-        mask = np.where(is_padding, _MASKED, np.float32(0))
+        grid = _Grid.of(lengths, pieces.shape[1])
         # One scratch area a pass, not one an object: passes may run in several threads.
         scratch = np.empty(self._largest, dtype=np.float32)
-        values = self._embedded(pieces)
+        values = self._embedded(pieces.ravel()[grid.places], grid.places % pieces.shape[1])
         for layer in self._layers:
-            values = layer(values, mask, self._heads, scratch)
-        tokens = values.reshape(count, length, -1)
-        tokens[is_padding] = 0
-        return _unit(tokens.sum(axis=1))
+            values = layer(values, grid, self._heads, scratch)
+        return _unit(np.add.reduceat(values, np.cumsum(lengths) - lengths))
 
-    def _embedded(self, pieces: Integers) -> Floats:
-        flat = pieces.ravel()
-        rows = _unpacked(self._rows[flat], self._row_scale[flat])
-        values = (rows @ self._projection).reshape(*pieces.shape, -1)
-        values += self._positions[: pieces.shape[1]]
-        return self._norm(values.reshape(len(flat), -1))
+    def _embedded(self, pieces: Integers, positions: Integers) -> Floats:
+        rows = _unpacked(self._rows[pieces], self._row_scale[pieces])
+        values: Floats = rows @ self._projection
+        values += self._positions[positions]
+        return self._norm(values)
 
 
 def _unpacked(packed: NDArray[np.uint8], scale: NDArray[np.float16]) -> Floats:
@@ -198,18 +219,18 @@ def gelu(values: Floats) -> None:
     values *= tail
 
 
-def _attention(joined: Floats, mask: Floats, heads: int) -> Floats:
+def _attention(joined: Floats, grid: _Grid, heads: int) -> Floats:
     """Mix the tokens of each text; `joined` holds queries, keys and values side by side."""
-    count, length = mask.shape
+    count, length = grid.mask.shape
     width = joined.shape[1] // (3 * heads)
-    queries, keys, values = joined.reshape(count, length, 3, heads, width).transpose(2, 0, 3, 1, 4)
+    parts = grid.spread(joined).reshape(count, length, 3, heads, width)
+    queries, keys, values = parts.transpose(2, 0, 3, 1, 4)
     shares: Floats = (queries * np.float32(width**-0.5)) @ keys.swapaxes(-1, -2)
-    shares += mask[:, None, None, :]
+    shares += grid.mask[:, None, None, :]
     shares -= shares.max(axis=-1, keepdims=True)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=-1, keepdims=True)
-    mixed: Floats = (shares @ values).swapaxes(1, 2).reshape(count * length, heads * width)
-    return mixed
+    return grid.gathered((shares @ values).swapaxes(1, 2).reshape(count * length, heads * width))
 
 
 def _unit(vectors: Floats) -> Floats:
