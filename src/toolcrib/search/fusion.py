@@ -12,10 +12,12 @@ Floats = NDArray[np.float32]
 # Fitted by training/fusion.py on the development queries, in the order of `features`.
 WEIGHTS = np.array([3.0, 0.54, 5.06, 8.81, 1.3, 0.5], dtype=np.float32)
 # Likewise, for the chance that a candidate is right, in the order of `signs`.
-CHANCE = np.array([-4.944, 0.114, 6.414, 0.776], dtype=np.float32)
+CHANCE = np.array([-4.944, 0.114, 6.414, 0.776, 0.0], dtype=np.float32)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)
 _CLAUSE_CLOSENESS = 3
+# More of a lead than this says no more.
+_FARTHEST_AHEAD = 2.0
 
 
 def features(evidence: Evidence) -> Floats:
@@ -44,6 +46,13 @@ def chances(rows: Floats, fused: Floats) -> Floats:
 
 
 def signs(rows: Floats, fused: Floats) -> Floats:
-    """What tells whether a candidate is right at all: how well it fits, how close its meaning is, how far below the best."""
+    """What tells whether a candidate is right at all.
+
+    How well it fits, how close its meaning is, how far it stands below the best, and if it is the best, how far ahead.
+    """
+    best = int(np.argmax(fused)) if len(fused) else 0
     below = fused - fused.max(initial=-np.inf)
-    return np.stack([np.ones_like(fused), fused, rows[:, _CLAUSE_CLOSENESS], below], axis=1)
+    ahead = np.zeros_like(fused)
+    if len(fused) > 1:
+        ahead[best] = min(-np.delete(below, best).max(), _FARTHEST_AHEAD)
+    return np.stack([np.ones_like(fused), fused, rows[:, _CLAUSE_CLOSENESS], below, ahead], axis=1)
