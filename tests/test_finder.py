@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.catalogues import KINDS, open_catalogue
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.finder import LESSON_TOOLS, Finder, VectorStore
 from toolcrib.model.tool import Tool
-from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.storage.sqlite import SqliteCatalog
 
 FORECAST = Tool.from_mcp("weather", {"name": "get_forecast", "description": "Forecast for a city."})
 CURRENT = Tool.from_mcp("weather", {"name": "get_current", "description": "The weather now."})
 ISSUE = Tool.from_mcp("github", {"name": "create_issue", "description": "Create an issue."})
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-    makers: dict[str, Callable[[], CatalogStore]] = {
-        "memory": MemoryCatalog,
-        "sqlite": lambda: SqliteCatalog(tmp_path / "catalogue.db"),
-    }
-    opened = makers[request.param]()
-    yield opened
-    opened.close()
+    with open_catalogue(request.param, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -592,6 +592,7 @@ async def test_cancelling_who_waits_for_the_next_event_cancels_the_call() -> Non
         consumer.cancel()
         await asyncio.gather(consumer, return_exceptions=True)
         await eventually(lambda: server.cancelled and not server.running)
+        assert consumer.cancelled()
 
 
 async def test_our_own_fault_in_a_streamed_call_is_raised_after_what_was_heard() -> None:
@@ -654,6 +655,7 @@ async def test_a_server_that_says_its_tools_changed_is_read_again() -> None:
         server.definitions = [tool("brand_new")]
         server.notify("notifications/tools/list_changed")
         await _until_listed(gateway, ["brand_new"])
+        assert (server.starts, server.count("tools/list")) == (1, 2)
 
 
 async def _until_listed(gateway: Gateway, names: list[str]) -> None:
@@ -743,6 +745,7 @@ async def test_a_reload_of_a_changed_launch_reads_that_server_again(tmp_path: Pa
         configuration(path, servers=[entry("files", args=["elsewhere"])])
         await gateway.reload()
         await _until_listed(gateway, ["brand_new"])
+        assert (servers["files"].starts, servers["files"].count("tools/list")) == (2, 2)
 
 
 async def test_a_bad_edit_is_raised_and_changes_nothing(tmp_path: Path) -> None:

@@ -88,4 +88,8 @@ async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.
 
 
 async def test_closing_what_never_started_is_harmless() -> None:
-    await Presence(MemoryCatalog(), "us", "stdio", nobody).close()
+    catalogue = MemoryCatalog()
+
+    await Presence(catalogue, "us", "stdio", nobody).close()
+
+    assert catalogue.gateways() == []

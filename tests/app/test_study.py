@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.catalogues import KINDS, open_catalogue
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.app.study import Study
 from toolcrib.catalog.freshness import Freshness
@@ -18,22 +19,16 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.storage.sqlite import SqliteCatalog
 
 SPECS = {name: spec(name) for name in ("files", "mail")}
 FILES = (tool("read_file", "Read a file."), tool("write_file", "Write a file."))
 MAIL = (tool("send", "Send an email to somebody."),)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-    makers: dict[str, Callable[[], CatalogStore]] = {
-        "memory": MemoryCatalog,
-        "sqlite": lambda: SqliteCatalog(tmp_path / "catalogue.db"),
-    }
-    opened = makers[request.param]()
-    yield opened
-    opened.close()
+    with open_catalogue(request.param, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -215,6 +215,7 @@ async def test_what_waits_is_learnt_by_itself_after_a_moment() -> None:
     school.learner.offer(school.target(), structured({"id": 1}))
 
     await eventually(lambda: school.store.learnt_shape("files", "read") is not None)
+    assert len(school.learner._waiting) == 0
 
 
 async def test_what_waits_when_the_gateway_closes_is_learnt_first() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServer, FakeServers, text, tool
+from toolcrib.app.contract_engine import contract_engine
 from toolcrib.app.online import open_gateway
 from toolcrib.capabilities.contracts import (
     ContractParameter,
@@ -22,7 +23,7 @@ from toolcrib.capabilities.contracts import (
     fallback_tools,
 )
 from toolcrib.config.load import load_settings
-from toolcrib.errors import ServerConnectionError, ServerNotFound, ValidationError
+from toolcrib.errors import ServerConnectionError, ServerNotFound, ToolExecutionError, ValidationError
 from toolcrib.model.call import ToolResult
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.model.tool import Tool
@@ -229,3 +230,21 @@ async def test_a_contract_that_cannot_be_run_is_refused() -> None:
         await engine.execute(ToolContract("x", {"address": "http://elsewhere/"}), {})
     with pytest.raises(ValidationError, match="engine"):
         await engine.execute(ToolContract("x", {"address": ADDRESS}, engine="docker"), {})
+
+
+async def test_a_gateway_runs_contracts_and_raises_what_kept_one_from_running(tmp_path: Path) -> None:
+    def broken(_: dict[str, Any]) -> dict[str, Any]:
+        return {**text("the disk is full"), "isError": True}
+
+    endpoint = FakeServer(
+        "localhost-3000", [tool("echo"), tool("save")], tools={"echo": lambda given: text(str(given)), "save": broken}
+    )
+    async with open_gateway(settings=settings_with(tmp_path), opener=FakeServers(endpoint)) as gateway:
+        engine = contract_engine(gateway)
+
+        assert await engine.execute(ToolContract("echo", {"address": ADDRESS}), {"a": 1}) == "{'a': 1}"
+        with pytest.raises(ToolExecutionError, match="the disk is full"):
+            await engine.execute(ToolContract("save", {"address": ADDRESS}), {})
+        with pytest.raises(ToolExecutionError) as unknown:
+            await engine.execute(ToolContract("gone", {"address": ADDRESS}), {})
+        assert unknown.value.details["reason"] == "TOOL_NOT_FOUND"

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -180,8 +179,12 @@ plain_data = st.recursive(
 @given(st.text())
 def test_any_text_gives_data_or_a_configuration_error(text):
     for extension in (".json", ".yaml", ".toml"):
-        with suppress(ConfigurationError):
-            parse_document(text.encode("utf-8", "surrogatepass"), Path(f"f{extension}"))
+        path, problems = Path(f"f{extension}"), []
+        try:
+            parse_document(text.encode("utf-8", "surrogatepass"), path)
+        except ConfigurationError as refused:
+            problems = refused.problems
+        assert [problem.source for problem in problems] in ([], [str(path)])
 
 
 @given(st.dictionaries(st.text(), plain_data, max_size=5))

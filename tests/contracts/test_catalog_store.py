@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.catalogues import KINDS, open_catalogue
 from toolcrib.catalog.store import CatalogStore, GatewayRow, ServerRecord
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
-from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.storage.sqlite import SqliteCatalog
 
 IDENTITY = Identity(
     era="modern",
@@ -39,15 +38,10 @@ def names(tools: list[Tool]) -> list[str]:
     return [tool.id for tool in tools]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-    makers: dict[str, Callable[[], CatalogStore]] = {
-        "memory": MemoryCatalog,
-        "sqlite": lambda: SqliteCatalog(tmp_path / "catalogue.db"),
-    }
-    opened = makers[request.param]()
-    yield opened
-    opened.close()
+    with open_catalogue(request.param, tmp_path) as opened:
+        yield opened
 
 
 def test_a_new_catalogue_is_empty(store: CatalogStore) -> None:

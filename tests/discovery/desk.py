@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import Clock
-from toolcrib.app.online import Opener
+from toolcrib.app.gateway_parts import Opener
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.reads import ServerReads
 from toolcrib.discovery.service import MCPDiscoveryService

@@ -177,7 +177,9 @@ def praxis(tmp_path: Path, url: str = "http://localhost:3000/mcp", more: str = "
 async def test_endpoints_are_read_as_soon_as_the_gateway_starts(tmp_path: Path) -> None:
     endpoint = FakeServer("localhost-3000", [tool("echo")])
     async with asyncio.timeout(20), open_gateway(settings=praxis(tmp_path), opener=FakeServers(endpoint)):
-        await eventually(lambda: endpoint.count("tools/list") == 1)
+        await eventually(lambda: endpoint.count("tools/list"))
+
+    assert (endpoint.starts, endpoint.count("tools/list")) == (1, 1)
 
 
 async def test_endpoints_of_an_agent_without_mcp_are_left_alone(tmp_path: Path) -> None:

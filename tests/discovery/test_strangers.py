@@ -66,7 +66,7 @@ def test_a_program_may_never_be_started_for_a_stranger() -> None:
 
 @given(st.text(max_size=60))
 def test_no_address_makes_the_check_stumble(text: str) -> None:
-    is_reachable(spec(launch=at(f"http://{text}/")), private=False)
+    assert is_reachable(spec(launch=at(f"http://{text}/")), private=False) in {True, False}
 
 
 def test_a_plain_dollar_of_a_stranger_stays_one() -> None:

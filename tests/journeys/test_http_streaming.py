@@ -125,6 +125,8 @@ async def test_a_client_that_hangs_up_cancels_its_call_on_the_server(
             await under_way(post, clinic)
             post.cancel()
             await clinic.cancelled.wait()
+            with pytest.raises(asyncio.CancelledError):
+                await post
 
 
 async def test_a_session_that_ends_takes_its_calls_along(tmp_path: Path, process_environment: dict[str, str]) -> None:
@@ -134,7 +136,8 @@ async def test_a_session_that_ends_takes_its_calls_along(tmp_path: Path, process
             await under_way(call, clinic)
         async with asyncio.timeout(BOUND_SECONDS):
             await clinic.cancelled.wait()
-        await asyncio.gather(call, return_exceptions=True)
+        (ended,) = await asyncio.gather(call, return_exceptions=True)
+    assert isinstance(ended, BaseException)
 
 
 async def under_way(call: asyncio.Task[Any], clinic: Clinic) -> None:

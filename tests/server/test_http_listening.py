@@ -127,8 +127,8 @@ async def test_after_leaving_the_port_is_free() -> None:
     async with serving(Waiting().app, grace_seconds=0) as (client, leave):
         port = client.base_url.port
         await leave()
-        with socket.create_server(("127.0.0.1", port or 0)):
-            pass
+        with socket.create_server(("127.0.0.1", port or 0)) as ours:
+            assert ours.getsockname()[1] == port
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

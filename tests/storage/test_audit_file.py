@@ -172,6 +172,8 @@ def test_a_listener_that_fails_stops_no_call(path: Path) -> None:
 
     AuditFile(path, on_trouble=no_trouble).append(record())
 
+    assert list(path.iterdir()) == []
+
 
 def test_a_deleted_folder_is_made_again(path: Path) -> None:
     audit = AuditFile(path, on_trouble=no_trouble)

@@ -483,11 +483,14 @@ def _fail(_: Identity) -> None:
 
 
 async def test_closing_twice_or_unopened_is_harmless() -> None:
-    async with connected(FakeServer()) as watched:
+    server = FakeServer()
+    async with connected(server) as watched:
         await watched.connection.close()
         await watched.call()
         await watched.connection.close()
         await watched.connection.close()
+
+        assert (server.starts, server.open_links) == (1, [])
 
 
 # -- crashes

@@ -110,6 +110,8 @@ async def test_cancelling_a_request_cancels_the_tool_on_the_server(client: httpx
             await sdk.started.wait()
             waiting.cancel()
             await sdk.cancelled.wait()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
 
 # ------------------------------------------------------------------ odd servers

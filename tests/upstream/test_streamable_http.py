@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -794,6 +795,8 @@ async def test_a_server_gone_at_cancel_does_not_disturb_anybody(client: httpx2.A
         await script.until_seen("slow")
         waiting.cancel()
         await script.until_seen("notifications/cancelled")
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
 
 # ------------------------------------------------------------------ listening, sessions, closing
@@ -866,9 +869,13 @@ async def test_closing_ends_the_session_and_minds_no_answer(client: httpx2.Async
     assert [seen.headers["mcp-session-id"] for seen in script.of("DELETE")] == ["s-1"]
 
 
-async def test_closing_a_session_whose_server_is_gone_is_quiet(client: httpx2.AsyncClient) -> None:
+async def test_closing_a_session_whose_server_is_gone_is_quiet(
+    client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
     async with opened(unused_address(), client) as link:
         link._session_id = "s-1"
+
+    assert [line for line in caplog.records if line.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize("status", [200, 202, 204])

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
+
+from toolcrib.cli.parser import add_common, add_json
 
 STATES = ("pending", "approved", "rejected", "expired", "superseded")
 STATUSES = ("pending", "approved", "auto_approved", "revoked")
 DEFAULT_CANDIDATES = 5
 
-AddCommon = Callable[[Any], None]
 
-
-def add_capability_commands(commands: Any, add_common: AddCommon) -> None:
+def add_capability_commands(commands: Any) -> None:
     """Add the parsers of these commands; `commands` is what `add_subparsers` gave."""
-    _add_approvals(
-        _group(commands, "approvals", "servers that were proposed: look at them, approve or reject"), add_common
-    )
-    _add_capabilities(_group(commands, "capabilities", "tools as capabilities: look, write, read, resolve"), add_common)
+    _add_approvals(_group(commands, "approvals", "servers that were proposed: look at them, approve or reject"))
+    _add_capabilities(_group(commands, "capabilities", "tools as capabilities: look, write, read, resolve"))
 
 
-def _add_approvals(actions: Any, add_common: AddCommon) -> None:
-    listing = _action(actions, "list", "list the servers that wait for a decision", add_common)
+def _add_approvals(actions: Any) -> None:
+    listing = _action(actions, "list", "list the servers that wait for a decision")
     listing.add_argument("--state", choices=STATES, default="pending", help="which ones (default: %(default)s)")
     listing.add_argument("--all", action="store_true", help="those of every state")
-    show = _action(
-        actions, "show", "show a proposal in full: what would be run or contacted, and its tools", add_common
-    )
+    show = _action(actions, "show", "show a proposal in full: what would be run or contacted, and its tools")
     _add_request(show)
-    approve = _action(actions, "approve", "agree to a proposed server: it goes behind the counter", add_common)
+    approve = _action(actions, "approve", "agree to a proposed server: it goes behind the counter")
     _add_request(approve)
     approve.add_argument("-y", "--yes", action="store_true", help="do it without asking")
     approve.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
-    reject = _action(actions, "reject", "refuse a proposed server, or take an approval back", add_common)
+    reject = _action(actions, "reject", "refuse a proposed server, or take an approval back")
     _add_request(reject)
     reject.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
 
 
-def _add_capabilities(actions: Any, add_common: AddCommon) -> None:
-    listing = _action(actions, "list", "list what may be used", add_common)
+def _add_capabilities(actions: Any) -> None:
+    listing = _action(actions, "list", "list what may be used")
     listing.add_argument(
         "pattern", metavar="ID", nargs="?", default="", help="an id, or a pattern such as mcp.github.*"
     )
@@ -51,16 +46,14 @@ def _add_capabilities(actions: Any, add_common: AddCommon) -> None:
     listing.add_argument("--text", default="", metavar="WORDS", help="with these words")
     listing.add_argument("--status", choices=STATUSES, help="with this status; implies --all")
     listing.add_argument("--all", action="store_true", help="also what is known but may not be used, with the reason")
-    show = _action(actions, "show", "show one capability as RTFS, with its status and history", add_common)
+    show = _action(actions, "show", "show one capability as RTFS, with its status and history")
     show.add_argument("id", metavar="ID", help="its id, such as mcp.github.list_issues")
-    export = _action(actions, "export", "write capabilities as RTFS files", add_common)
+    export = _action(actions, "export", "write capabilities as RTFS files")
     export.add_argument("servers", metavar="SERVER", nargs="*", help="servers to write (default: all)")
     export.add_argument("--to", metavar="FOLDER", help="below this folder (default: the state folder)")
-    reading = _action(
-        actions, "import", "read RTFS files and propose their servers; nothing is approved by that", add_common
-    )
+    reading = _action(actions, "import", "read RTFS files and propose their servers; nothing is approved by that")
     reading.add_argument("path", metavar="PATH", help="a .rtfs file, or a folder with such files")
-    resolve = _action(actions, "resolve", "find what could do something that is missing", add_common)
+    resolve = _action(actions, "resolve", "find what could do something that is missing")
     resolve.add_argument("wanted", metavar="WANTED", nargs="+", help="an id, or a description in your own words")
     resolve.add_argument("--live", action="store_true", help="ask the registries themselves, not the copy of them")
     resolve.add_argument(
@@ -76,10 +69,10 @@ def _group(commands: Any, name: str, help: str) -> Any:
     return actions
 
 
-def _action(actions: Any, name: str, help: str, add_common: AddCommon) -> Any:
+def _action(actions: Any, name: str, help: str) -> Any:
     parser = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
     add_common(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON and nothing else on standard output")
+    add_json(parser)
     return parser
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
 from toolcrib.config.settings import Settings
+from toolcrib.discovery.many import Slot, each_within
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 
@@ -27,24 +29,27 @@ async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: 
     said = replace(settings, problems=(), warnings=())
     with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
         async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-            slots = asyncio.Semaphore(settings.max_parallel_discoveries)
-            tasks = [asyncio.create_task(_read(gateway, name, slots, progress)) for name in servers]
-            _, late = await asyncio.wait(tasks, timeout=wait_seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            read = await each_within(
+                servers,
+                partial(_read, gateway, progress),
+                most_at_once=settings.max_parallel_discoveries,
+                seconds=wait_seconds,
+                started=progress.started,
+            )
             await gateway.learn_tools(LEARNING_SECONDS)
-    if late:
-        output.note(f"{len(late)} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
+    if None in read:
+        late = read.count(None)
+        output.note(f"{late} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
 
 
-async def _read(gateway: Gateway, server: str, slots: asyncio.Semaphore, progress: Progress) -> None:
-    async with slots:
-        progress.started(server)
+async def _read(gateway: Gateway, progress: Progress, server: str, slot: Slot) -> bool:
+    """Whether the server could be read."""
+    async with slot:
         try:
             await gateway.read_server(server)
+            tools = await gateway.list_tools(server, include_disabled=True)
         except ToolcribError as error:
             progress.failed(server, error.message)
-        else:
-            tools = await gateway.list_tools(server, include_disabled=True)
-            progress.done(server, f"{len(tools)} tools")
+            return False
+        progress.done(server, f"{len(tools)} tools")
+        return True

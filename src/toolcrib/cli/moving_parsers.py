@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from toolcrib.cli.parser import add_json
+
 
 class WrongWords(Exception):
     """What was given to `add` does not fit."""
@@ -84,7 +86,7 @@ def _command(commands: Any, name: str, help: str, **more: Any) -> Any:
 def _add_common(parser: Any) -> None:
     # No default of its own: one given before the command must hold.
     parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="use this configuration file")
-    parser.add_argument("--json", action="store_true", help="print JSON and nothing else on standard output")
+    add_json(parser)
 
 
 def _add_server_options(parser: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from types import TracebackType
+from typing import TypeVar
 
 from toolcrib.discovery.found import DiscoveredMCPTool, ServerOutcome
 from toolcrib.errors import CallTimeout, ToolcribError
@@ -13,6 +15,8 @@ from toolcrib.model.server import ServerSpec
 
 Told = Callable[[ServerOutcome], None]
 DiscoverOne = Callable[[ServerSpec, "Slot"], Awaitable[Sequence[DiscoveredMCPTool]]]
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class Slot(AbstractAsyncContextManager[None]):
@@ -32,6 +36,28 @@ class Slot(AbstractAsyncContextManager[None]):
         self._places.release()
 
 
+async def each_within(
+    items: Sequence[_Item],
+    work: Callable[[_Item, Slot], Coroutine[None, None, _Result]],
+    *,
+    most_at_once: int,
+    seconds: float | None,
+    started: Callable[[_Item], None],
+) -> list[_Result | None]:
+    """What the work gives for each item, in the order given; None for one that was ended because the time was over."""
+    places = asyncio.Semaphore(max(1, most_at_once))
+    tasks = [asyncio.create_task(work(item, Slot(places, partial(started, item)))) for item in items]
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+    finally:
+        late = [task for task in tasks if not task.done()]
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+    return [None if task.cancelled() else task.result() for task in tasks]
+
+
 async def discover_each(
     specs: Sequence[ServerSpec],
     discover: DiscoverOne,
@@ -42,27 +68,16 @@ async def discover_each(
     finished: Told = lambda _: None,
 ) -> list[ServerOutcome]:
     """An outcome for each server in the order given; what is not there at the deadline is a failure of that server."""
-    places = asyncio.Semaphore(max(1, most_at_once))
 
-    async def one(spec: ServerSpec) -> ServerOutcome:
-        outcome = await _outcome(spec, discover, Slot(places, lambda: started(spec)))
+    def told(outcome: ServerOutcome) -> ServerOutcome:
         finished(outcome)
         return outcome
 
-    tasks = [asyncio.create_task(one(spec), name=f"discover {spec.name}") for spec in specs]
-    try:
-        if tasks:
-            await asyncio.wait(tasks, timeout=deadline_seconds)
-    finally:
-        late = [task for task in tasks if not task.done()]
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-    outcomes = [_told(spec, task, deadline_seconds or 0) for spec, task in zip(specs, tasks, strict=True)]
-    for task, outcome in zip(tasks, outcomes, strict=True):
-        if task in late:
-            finished(outcome)
-    return outcomes
+    async def one(spec: ServerSpec, slot: Slot) -> ServerOutcome:
+        return told(await _outcome(spec, discover, slot))
+
+    outcomes = await each_within(specs, one, most_at_once=most_at_once, seconds=deadline_seconds, started=started)
+    return [outcome or told(_late(spec, deadline_seconds or 0)) for spec, outcome in zip(specs, outcomes, strict=True)]
 
 
 async def _outcome(spec: ServerSpec, discover: DiscoverOne, slot: Slot) -> ServerOutcome:
@@ -72,8 +87,6 @@ async def _outcome(spec: ServerSpec, discover: DiscoverOne, slot: Slot) -> Serve
         return ServerOutcome(spec, error=error)
 
 
-def _told(spec: ServerSpec, task: asyncio.Task[ServerOutcome], deadline_seconds: float) -> ServerOutcome:
-    if not task.cancelled():
-        return task.result()
+def _late(spec: ServerSpec, deadline_seconds: float) -> ServerOutcome:
     message = f"not read within the {deadline_seconds:g} s allowed for all servers"
     return ServerOutcome(spec, error=CallTimeout(message, server=spec.name, hint="Allow more time, or try again."))

@@ -44,6 +44,18 @@ def changed_data(data: Any, changes: Iterable[Change]) -> Any:
     return result
 
 
+def nested(place: Place, value: Any) -> Any:
+    """The value inside of the maps and lists that lead to it."""
+    for key in reversed(place):
+        value = [value] if isinstance(key, int) else {key: value}
+    return value
+
+
+def out_of_place(key: Key) -> EditRefused:
+    """The refusal of a name where there is no map, or of a number where there is no list."""
+    return EditRefused(f"'{key}' has no place here: expected a {'list' if isinstance(key, int) else 'map'}")
+
+
 def look_up(data: Any, place: Place) -> Any:
     """What is at a place, or None."""
     for key in place:
@@ -68,7 +80,7 @@ def _set(data: Any, key: Key, value: Any) -> None:
     elif isinstance(data, dict | list) and (_has(data, key) or (isinstance(data, dict) and isinstance(key, str))):
         cast("Any", data)[key] = value
     else:
-        raise EditRefused(f"'{key}' has no place here: expected a {'list' if isinstance(key, int) else 'map'}")
+        raise out_of_place(key)
 
 
 def _drop(data: Any, place: Place) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.edit.changes import Change, Drop, EditRefused, Key, Place
+from toolcrib.edit.changes import Change, Key, Place, nested, out_of_place
 from toolcrib.edit.json_tree import Child, Node, parse_tree
-from toolcrib.edit.splices import Splice, break_before, indentation, line_start, newline_of, spliced, starts_line
+from toolcrib.edit.splices import Splice, break_before, indentation, line_start, newline_of, starts_line
+from toolcrib.edit.tree_edit import changed_text
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*(?:(?!\*/)[^\n])*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n|\Z)")
 
@@ -23,23 +24,9 @@ def parse_json(text: str) -> Any:
 def edit_json(text: str, change: Change) -> str:
     """The text after one change."""
     root = parse_tree(text)
-    if root is None:
-        return text if isinstance(change, Drop) else _first_value(text, change.place, change.value)
-    edit = _Edit(text, root)
-    splices = edit.drop(change.place) if isinstance(change, Drop) else edit.put(change.place, change.value)
-    return spliced(text, splices)
-
-
-def _first_value(text: str, place: Place, value: Any) -> str:
-    newline = newline_of(text)
-    lead = text if not text or text.endswith("\n") else text + newline
-    return lead + _rendered(_nested(place, value), "  ", "", newline) + newline
-
-
-def _nested(place: Place, value: Any) -> Any:
-    for key in reversed(place):
-        value = [value] if isinstance(key, int) else {key: value}
-    return value
+    return changed_text(
+        text, change, _Edit(text, root) if root else None, lambda value, newline: _rendered(value, "  ", "", newline)
+    )
 
 
 def _rendered(value: Any, unit: str, indent: str, newline: str) -> str:
@@ -57,10 +44,10 @@ class _Edit:
         node = self.root
         for depth, key in enumerate(place):
             if node.children is None and node.value is None:
-                return [self._replaced(node, _nested(place[depth:], value))]
+                return [self._replaced(node, nested(place[depth:], value))]
             child = node.child(key)
             if child is None:
-                return self._added(node, key, _nested(place[depth + 1 :], value))
+                return self._added(node, key, nested(place[depth + 1 :], value))
             node = child.node
         return [self._replaced(node, value)]
 
@@ -79,7 +66,7 @@ class _Edit:
 
     def _added(self, parent: Node, key: Key, value: Any) -> list[Splice]:
         if parent.children is None or isinstance(key, str) != parent.is_map:
-            raise EditRefused(f"'{key}' has no place here: expected a {'list' if isinstance(key, int) else 'map'}")
+            raise out_of_place(key)
         if not parent.children:
             return [self._only_child(parent, key, value)]
         last = parent.children[-1]

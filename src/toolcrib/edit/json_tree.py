@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcrib.edit.changes import EditRefused, Key
+from toolcrib.edit.tree_edit import child_at
 
 _MAX_DEPTH = 200
 _BETWEEN = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -27,11 +28,7 @@ class Node:
 
     def child(self, key: Key) -> Child | None:
         """The child of that name or number."""
-        if self.children is None or isinstance(key, str) != self.is_map:
-            return None
-        if isinstance(key, int):
-            return self.children[key] if 0 <= key < len(self.children) else None
-        return next((child for child in self.children if child.key == key), None)
+        return child_at(self.children, key, is_map=self.is_map)
 
     def data(self) -> Any:
         """The value as plain data."""

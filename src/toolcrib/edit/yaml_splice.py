@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from toolcrib.edit.changes import Change, Drop, EditRefused, Key, Place
+from toolcrib.edit.changes import Change, EditRefused, Key, Place, nested, out_of_place
 from toolcrib.edit.splices import (
     Splice,
     break_before,
@@ -17,9 +17,9 @@ from toolcrib.edit.splices import (
     line_start,
     newline_of,
     next_line,
-    spliced,
     starts_line,
 )
+from toolcrib.edit.tree_edit import changed_text
 from toolcrib.edit.yaml_tree import Child, Node, parse_tree
 
 _COMMENT_TO_LINE_END = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=\r?\n|\Z)")
@@ -28,23 +28,9 @@ _COMMENT_TO_LINE_END = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=\r?\n|\Z)")
 def edit_yaml(text: str, change: Change) -> str:
     """The text after one change."""
     root = parse_tree(text)
-    if root is None:
-        return text if isinstance(change, Drop) else _first_value(text, change.place, change.value)
-    edit = _Edit(text, root)
-    splices = edit.drop(change.place) if isinstance(change, Drop) else edit.put(change.place, change.value)
-    return spliced(text, splices)
-
-
-def _first_value(text: str, place: Place, value: Any) -> str:
-    newline = newline_of(text)
-    lead = text if not text or text.endswith("\n") else text + newline
-    return lead + _block(_nested(place, value), "", newline) + newline
-
-
-def _nested(place: Place, value: Any) -> Any:
-    for key in reversed(place):
-        value = [value] if isinstance(key, int) else {key: value}
-    return value
+    return changed_text(
+        text, change, _Edit(text, root) if root else None, lambda value, newline: _block(value, "", newline)
+    )
 
 
 def _block(value: Any, indent: str, newline: str) -> str:
@@ -63,10 +49,10 @@ class _Edit:
         node, holder = self.root, None
         for depth, key in enumerate(place):
             if holder and (node.is_empty_text or node.children == []):
-                return [self._replaced(node, holder, _nested(place[depth:], value))]
+                return [self._replaced(node, holder, nested(place[depth:], value))]
             child = node.child(key)
             if child is None:
-                return self._added(node, key, _nested(place[depth + 1 :], value))
+                return self._added(node, key, nested(place[depth + 1 :], value))
             node, holder = child.node, child
         return [self._replaced(node, holder, value)]
 
@@ -108,7 +94,7 @@ class _Edit:
 
     def _added(self, parent: Node, key: Key, value: Any) -> list[Splice]:
         if parent.children is None or isinstance(key, str) != parent.is_map:
-            raise EditRefused(f"'{key}' has no place here: expected a {'list' if isinstance(key, int) else 'map'}")
+            raise out_of_place(key)
         piece = {key: value} if isinstance(key, str) else [value]
         if parent.is_flow:
             return self._added_to_flow(parent, piece)

@@ -10,6 +10,7 @@ import yaml
 from yaml import events
 
 from toolcrib.edit.changes import EditRefused, Key
+from toolcrib.edit.tree_edit import child_at
 
 _BLOCK_SCALARS = ("|", ">")
 
@@ -27,11 +28,7 @@ class Node:
     children: list[Child] | None = None
 
     def child(self, key: Key) -> Child | None:
-        if self.children is None or isinstance(key, str) != self.is_map:
-            return None
-        if isinstance(key, int):
-            return self.children[key] if 0 <= key < len(self.children) else None
-        return next((child for child in self.children if child.key == key), None)
+        return child_at(self.children, key, is_map=self.is_map)
 
 
 @dataclass(slots=True)

@@ -114,4 +114,5 @@ def test_no_toolkit_of_dockers_breaks_its_importer(registry, config, tools, entr
         {**documents, "catalogs/c.yaml": catalogue},
         {"registry.yaml": registry, "catalogs/c.yaml": tools},
     ):
-        SOURCE_TYPES["docker-mcp"].read(document, Origin("docker-mcp", "/h/file"), Findings())
+        origin = Origin("docker-mcp", "/h/file")
+        assert all(spec.origin == origin for spec in SOURCE_TYPES["docker-mcp"].read(document, origin, Findings()))

@@ -1,0 +1,101 @@
+"""The gateway out of its parts: which way a call goes, and what the discovery service may use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from toolcrib.app.capabilities import capability_files
+from toolcrib.app.discovering import call_limit
+from toolcrib.app.from_settings import result_files
+from toolcrib.app.gateway_parts import GatewayParts
+from toolcrib.app.service_capabilities import capability_desk
+from toolcrib.app.service_types import OutputSchemas, published_type
+from toolcrib.app.strangers import OutboundCheck, Strangers
+from toolcrib.calls.admit import Admit
+from toolcrib.calls.audit import Audit
+from toolcrib.calls.built_in import BuiltIn
+from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.check import CheckArguments
+from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.observe import Observe
+from toolcrib.calls.proposing import IntrospectServer
+from toolcrib.calls.rate import LimitRate
+from toolcrib.calls.retry import Retry
+from toolcrib.config.settings import Settings
+from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.schema.validate import ArgumentChecker
+
+
+def wired_gateway(
+    parts: GatewayParts, *, reload: Callable[[], Awaitable[Settings]], learn: Callable[[float], Awaitable[bool]]
+) -> Gateway:
+    """The gateway whose calls meet every step, and whose answers come from these parts."""
+    stock, shelf = parts.offline.stock, result_files(parts.settings, parts.paths)
+
+    async def introspect_server(call: ToolCall) -> ToolResult:
+        strangers = Strangers(service, seconds=parts.settings.call_timeout_seconds)
+        return await IntrospectServer(parts.capabilities().review, strangers)(call)
+
+    built_in = BuiltIn(stock, shelf, {"introspect_server": introspect_server})
+
+    async def call_tool(call: ToolCall) -> ToolResult:
+        return await (built_in.call(call) if call.server == BUILT_IN_SERVER else parts.pool.call(call))
+
+    def inputs() -> Mapping[str, Mapping[str, Any]]:
+        return parts.settings.introspection_inputs
+
+    chained = _chain(parts, call_tool)
+    introspector = Introspector(stock, parts.offline.store, chained, inputs=inputs, now=time.time)
+    service = _service(parts, chained, OutputSchemas(stock, introspector, inputs))
+    return Gateway(
+        stock=stock,
+        discovery=parts.discovery,
+        discovery_service=service,
+        statuses=parts.pool,
+        call_tool=chained,
+        introspector=introspector,
+        shelf=shelf,
+        settings=lambda: parts.settings,
+        reload=reload,
+        learn=learn,
+        hints=parts.hints,
+    )
+
+
+def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
+    return build_chain(
+        [
+            Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            Admit(parts.offline.stock, parts.discovery),
+            CheckArguments(ArgumentChecker(), parts.settings.max_nesting),
+            LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
+            Retry(),
+            LimitRate(parts.limiter, lambda: call_limit(parts.settings)),  # every attempt spends the server's quota
+            Observe(parts.learner),  # innermost: learns only from what servers really answered
+        ],
+        call_tool,
+    )
+
+
+def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSchemas) -> MCPDiscoveryService:
+    return MCPDiscoveryService(
+        parts.reads,
+        parts.cache,
+        options=parts.options,
+        configured=lambda: tuple(parts.offline.stock.specs.values()),
+        journal=parts.discovery,
+        registry=parts.registry,
+        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths)),
+        types=published_type,
+        introspector=output_schemas,
+        call_tool=call_tool,
+        # Where a stranger may be reached is decided by the check, which knows what the person has configured.
+        allow_private_addresses=True,
+        check_stranger=OutboundCheck(parts.configured),
+    )
