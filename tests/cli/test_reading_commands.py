@@ -223,12 +223,37 @@ def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> 
     catalogue.close()
     check_golden("list_held.txt", seeded.run("list").out, pid=os.getpid())
     listed = seeded.run("list", "--json").json
-    assert [(server["status"], server["pids"]) for server in listed["servers"]] == [
-        ("connected", [os.getpid()]),
-        ("disconnected", []),
-        ("error", []),
+    assert [(server["status"], server["state"], server["pids"]) for server in listed["servers"]] == [
+        ("connected", "connected", [os.getpid()]),
+        ("disconnected", "ready", []),
+        ("error", "error", []),
     ]
     assert [gateway["pid"] for gateway in listed["gateways"]] == [os.getpid()]
+
+
+def test_a_disabled_server_is_listed_as_such_with_what_switches_it_on(seeded: Machine) -> None:
+    assert seeded.run("disable", "github").code == 0
+    check_golden("list_disabled.txt", seeded.run("list").out)
+    github = next(server for server in seeded.run("list", "--json").json["servers"] if server["name"] == "github")
+    assert (github["state"], github["toolCount"], github["enabledCount"]) == ("disabled", 3, 0)
+    assert "- github (disabled)" in seeded.run("list", "--tools").out
+
+
+def test_a_server_disabled_in_the_file_of_a_client_is_listed_with_that_file(machine: Machine) -> None:
+    file = machine.home / "claude.json"
+    file.write_text('{"mcpServers": {"paint": {"command": "never-started", "disabled": true}}}', "utf-8")
+    machine.configure(f"sources: [{{type: claude-desktop, path: {file}}}]")
+    shown = machine.run("list").out
+    assert "- paint (disabled)" in shown
+    assert f"Status: Disabled (in {file})" in shown
+
+
+def test_a_server_whose_last_reading_failed_is_marked_though_its_tools_are_known(seeded: Machine) -> None:
+    seeded.stock({}, failed={"github": "it went away"})
+    shown = seeded.run("list").out
+    assert "✗ github (3 tools)" in shown
+    assert "Error: it went away" in shown
+    assert "· filesystem (2 tools)" in shown
 
 
 def test_switched_off_discovery_and_an_empty_counter_say_so(machine: Machine) -> None:
@@ -255,7 +280,7 @@ def test_waiting_can_be_forbidden(machine: Machine) -> None:
     ran = machine.run("list", "--wait", "0")
     assert ran.code == 0
     assert ran.err == ""
-    assert "not read yet" in ran.out
+    assert "Not read yet" in ran.out
     assert "was not read yet" in machine.run("tools", "github", "--wait", "0").err
 
 

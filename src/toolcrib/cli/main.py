@@ -153,7 +153,7 @@ def _add_tool(parser: Parser) -> None:
 
 
 def _add_list(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "list", "list the servers behind the counter", module="list_servers")
+    parser = _command(commands, "list", "list the servers, with their tools and how each stands", module="list_servers")
     parser.add_argument("--status", action="store_true", help="show the connection status (shown by default)")
     parser.add_argument("--tools", action="store_true", help="show the number of tools (shown by default)")
     _add_json(parser)
