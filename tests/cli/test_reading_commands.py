@@ -141,6 +141,14 @@ def test_a_mistyped_server_is_answered_with_the_nearest_one(seeded: Machine) -> 
     assert seeded.run("tools", "gihtub", "--json").json["error"]["nearest"] == ["github"]
 
 
+@pytest.mark.parametrize("command", [["tools", "baseline"], ["inspect", "github", "send_mail"], ["warm", "baseline"]])
+def test_a_name_like_no_other_is_answered_without_a_guess(command: list[str], seeded: Machine) -> None:
+    ran = seeded.run(*command)
+    assert ran.code == 2
+    assert "Did you mean" not in ran.err
+    assert "toolcrib" in ran.err.splitlines()[-1]
+
+
 def test_a_mistyped_tool_is_answered_with_the_nearest_one(seeded: Machine) -> None:
     assert "Did you mean: create_issue" in seeded.run("inspect", "github", "creat_isue").err
 
