@@ -204,6 +204,17 @@ def test_reading_a_warm_catalogue_loads_no_protocol_stack(arguments: list[str], 
     assert ran.stderr == "[]\n"
 
 
+@pytest.mark.parametrize("arguments", [["execute", "friendly", "ping"], ["discover"]])
+def test_a_command_that_starts_servers_loads_no_sdk_and_no_web_server(arguments: list[str], machine: Machine) -> None:
+    machine.workshop("friendly")
+    code = (
+        "import sys; from toolcrib.cli.main import main; code = main(sys.argv[1:]); "
+        "heavy = {'mcp', 'mcp_types', 'pydantic', 'starlette', 'uvicorn'}; "
+        "print(sorted(heavy & set(sys.modules)), code, file=sys.stderr)"
+    )
+    assert run_unmeasured(code, *arguments).stderr.splitlines()[-1] == "[] 0"
+
+
 def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine) -> None:
     code = (
         "import sys; from toolcrib.cli.main import main\n"
