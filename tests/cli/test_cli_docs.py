@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ def test_a_command_and_its_options_are_documented(name: str) -> None:
             assert f"`{option}" in PAGE, option
 
 
-@pytest.mark.parametrize("code", sorted({value for name, value in vars(exits).items() if name.isupper()}))
-def test_an_exit_code_is_documented(code: int) -> None:
-    assert re.search(rf"^\| {code} \|", PAGE, re.MULTILINE)
+EXIT_ROWS = re.findall(r"^\| (\d+) \|(.*)\|$", PAGE.partition("## Exit codes")[2], re.MULTILINE)
+EXITS = {name: value for name, value in vars(exits).items() if name.isupper()}
+
+
+def test_the_table_of_exit_codes_has_every_code_and_no_other() -> None:
+    assert {int(code) for code, _ in EXIT_ROWS} == set(EXITS.values())
+
+
+@pytest.mark.parametrize("name", [name for name, _ in _commands(build_parser("toolcrib")) if " " not in name])
+def test_a_command_with_an_exit_code_of_its_own_is_named_in_the_row_of_that_code(name: str) -> None:
+    command = dict(_commands(build_parser("toolcrib")))[name]
+    used = vars(import_module(f"toolcrib.cli.{command.get_default('module')}"))
+    for word in EXITS.keys() & used.keys() - {"OK", "USAGE"}:
+        rows = [meaning for code, meaning in EXIT_ROWS if int(code) == EXITS[word]]
+        assert any(f"`{name}" in meaning for meaning in rows), word

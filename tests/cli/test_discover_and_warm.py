@@ -72,7 +72,7 @@ def test_warm_reads_what_is_not_known_and_then_nothing(machine: Machine) -> None
     log = machine.paths.logs_dir / "friendly.log"
     before = log.stat().st_size
     second = machine.run("warm")
-    assert "2 servers: 2 successful, 0 failed, 8 tools cached" in second.out
+    assert "2 servers: 0 read anew, 2 already fresh, 0 failed; 8 tools known" in second.out
     assert log.stat().st_size == before
     machine.run("warm", "--force", "friendly")
     assert log.stat().st_size > before
@@ -83,14 +83,44 @@ def test_warm_counts_a_server_that_fails(machine: Machine) -> None:
     ran = machine.run("warm")
 
     assert ran.code == 3
-    assert "✗ gone: the command 'no-such-program' was not found" in ran.out
-    assert "1 servers: 0 successful, 1 failed, 0 tools cached" in ran.out
+    assert "✗ gone: failed: the command 'no-such-program' was not found" in ran.out
+    assert "1 server: 0 read anew, 0 already fresh, 1 failed; 0 tools known" in ran.out
+
+
+def test_warm_says_what_it_did_to_each_server(machine: Machine) -> None:
+    machine.workshop("friendly", "broken")
+    machine.run("warm", "friendly")
+    machine.configure(_with_entry(machine, "gone", {"command": "no-such-program"}))
+    ran = machine.run("warm")
+
+    assert ran.out.splitlines() == [
+        "· friendly: already fresh, 7 tools",
+        "✓ broken: read anew, 1 tool",
+        "✗ gone: failed: the command 'no-such-program' was not found",
+        "",
+        "3 servers: 1 read anew, 1 already fresh, 1 failed; 8 tools known",
+    ]
+    assert ran.err.startswith("Warming servers (3)…\n")
+    assert "✓ friendly: already fresh" in ran.err
+    told = machine.run("warm", "--json").json
+    assert [server["action"] for server in told["servers"]] == ["fresh", "fresh", "failed"]
+    assert (told["read"], told["fresh"], told["failed"]) == (0, 2, 1)
+
+
+def test_a_server_that_is_switched_off_is_not_read_and_said_to_be(machine: Machine) -> None:
+    machine.workshop("friendly")
+    assert machine.run("disable", "friendly").code == 0
+    for command in ("discover", "warm", "doctor"):
+        ran = machine.run(command, "friendly")
+        assert ran.code == 2
+        assert "the server 'friendly' is disabled" in ran.err
 
 
 def test_with_no_server_there_is_nothing_to_do(machine: Machine) -> None:
     machine.configure("servers: {}")
 
     assert machine.run("discover").out == "No server is configured.\n"
+    assert machine.run("warm").out == "No server is configured.\n"
     assert machine.run("warm", "--json").json["totalServers"] == 0
 
 

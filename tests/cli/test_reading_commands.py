@@ -141,6 +141,14 @@ def test_a_mistyped_server_is_answered_with_the_nearest_one(seeded: Machine) -> 
     assert seeded.run("tools", "gihtub", "--json").json["error"]["nearest"] == ["github"]
 
 
+@pytest.mark.parametrize("command", [["tools", "baseline"], ["inspect", "github", "send_mail"], ["warm", "baseline"]])
+def test_a_name_like_no_other_is_answered_without_a_guess(command: list[str], seeded: Machine) -> None:
+    ran = seeded.run(*command)
+    assert ran.code == 2
+    assert "Did you mean" not in ran.err
+    assert "toolcrib" in ran.err.splitlines()[-1]
+
+
 def test_a_mistyped_tool_is_answered_with_the_nearest_one(seeded: Machine) -> None:
     assert "Did you mean: create_issue" in seeded.run("inspect", "github", "creat_isue").err
 
@@ -196,6 +204,17 @@ def test_reading_a_warm_catalogue_loads_no_protocol_stack(arguments: list[str], 
     assert ran.stderr == "[]\n"
 
 
+@pytest.mark.parametrize("arguments", [["execute", "friendly", "ping"], ["discover"]])
+def test_a_command_that_starts_servers_loads_no_sdk_and_no_web_server(arguments: list[str], machine: Machine) -> None:
+    machine.workshop("friendly")
+    code = (
+        "import sys; from toolcrib.cli.main import main; code = main(sys.argv[1:]); "
+        "heavy = {'mcp', 'mcp_types', 'pydantic', 'starlette', 'uvicorn'}; "
+        "print(sorted(heavy & set(sys.modules)), code, file=sys.stderr)"
+    )
+    assert run_unmeasured(code, *arguments).stderr.splitlines()[-1] == "[] 0"
+
+
 def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine) -> None:
     code = (
         "import sys; from toolcrib.cli.main import main\n"
@@ -223,12 +242,37 @@ def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> 
     catalogue.close()
     check_golden("list_held.txt", seeded.run("list").out, pid=os.getpid())
     listed = seeded.run("list", "--json").json
-    assert [(server["status"], server["pids"]) for server in listed["servers"]] == [
-        ("connected", [os.getpid()]),
-        ("disconnected", []),
-        ("error", []),
+    assert [(server["status"], server["state"], server["pids"]) for server in listed["servers"]] == [
+        ("connected", "connected", [os.getpid()]),
+        ("disconnected", "ready", []),
+        ("error", "error", []),
     ]
     assert [gateway["pid"] for gateway in listed["gateways"]] == [os.getpid()]
+
+
+def test_a_disabled_server_is_listed_as_such_with_what_switches_it_on(seeded: Machine) -> None:
+    assert seeded.run("disable", "github").code == 0
+    check_golden("list_disabled.txt", seeded.run("list").out)
+    github = next(server for server in seeded.run("list", "--json").json["servers"] if server["name"] == "github")
+    assert (github["state"], github["toolCount"], github["enabledCount"]) == ("disabled", 3, 0)
+    assert "- github (disabled)" in seeded.run("list", "--tools").out
+
+
+def test_a_server_disabled_in_the_file_of_a_client_is_listed_with_that_file(machine: Machine) -> None:
+    file = machine.home / "claude.json"
+    file.write_text('{"mcpServers": {"paint": {"command": "never-started", "disabled": true}}}', "utf-8")
+    machine.configure(f"sources: [{{type: claude-desktop, path: {file}}}]")
+    shown = machine.run("list").out
+    assert "- paint (disabled)" in shown
+    assert f"Status: Disabled (in {file})" in shown
+
+
+def test_a_server_whose_last_reading_failed_is_marked_though_its_tools_are_known(seeded: Machine) -> None:
+    seeded.stock({}, failed={"github": "it went away"})
+    shown = seeded.run("list").out
+    assert "✗ github (3 tools)" in shown
+    assert "Error: it went away" in shown
+    assert "· filesystem (2 tools)" in shown
 
 
 def test_switched_off_discovery_and_an_empty_counter_say_so(machine: Machine) -> None:
@@ -255,7 +299,7 @@ def test_waiting_can_be_forbidden(machine: Machine) -> None:
     ran = machine.run("list", "--wait", "0")
     assert ran.code == 0
     assert ran.err == ""
-    assert "not read yet" in ran.out
+    assert "Not read yet" in ran.out
     assert "was not read yet" in machine.run("tools", "github", "--wait", "0").err
 
 

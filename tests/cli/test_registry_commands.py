@@ -233,6 +233,18 @@ def test_a_registry_that_fails_is_reported_and_the_others_are_copied(shop: Machi
     assert "not asked" in found.err
 
 
+def test_a_registry_that_cannot_be_reached_is_explained_once_with_what_to_do_next(machine: Machine) -> None:
+    machine.configure("registry: {urls: ['http://127.0.0.1:9'], rate: 1000}\nmaxRetries: 0\nservers: {}\n")
+
+    ran = machine.run("registry", "sync")
+
+    assert ran.code == 3
+    assert ran.out == "No server can be searched without network yet.\n"
+    assert ran.err.count("refused") == 1
+    assert ran.err.splitlines()[-1].startswith("Run `toolcrib registry sync` again")
+    assert machine.run("registry", "sync", "--json").json["failed"][0]["hint"]
+
+
 def test_a_sync_that_is_interrupted_goes_on_next_time(shop: Machine, registry: Registry) -> None:
     registry.page_size = 2
     shop.run("registry", "sync", "-q")

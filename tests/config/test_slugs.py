@@ -48,3 +48,5 @@ def test_a_name_that_fits_is_kept(name):
 def test_the_nearest_name_ignores_case_and_gives_up_on_strangers():
     assert nearest("calltimeout", ["callTimeout", "idleStop"]) == "callTimeout"
     assert nearest("zzz", ["callTimeout"]) is None
+    assert nearest("clock", ["slack"]) is None
+    assert nearest("tll", ["ttl"]) == "ttl"

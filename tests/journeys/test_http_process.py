@@ -121,6 +121,20 @@ def test_the_token_is_kept_between_starts_and_shown_nowhere(
     assert tokens[0] == tokens[1]
 
 
+def test_the_greeting_has_an_entry_with_which_a_client_can_start_it(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    """Somebody who ran `make run` has no `toolcrib` on the path of a client."""
+    config = write_config(tmp_path, {})
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        greeting = gateway.stdout
+    entry = json.loads(next(line for line in greeting.splitlines() if '"command"' in line))["mcpServers"]["toolcrib"]
+    assert entry["args"][-3:] == ["--config", str(config), "serve"]
+    version = [entry["command"], *entry["args"][:-3], "--version"]
+    ran = subprocess.run(version, env={}, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
+    assert ran.stdout.startswith("toolcrib ")
+
+
 def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, process_environment: dict[str, str]) -> None:
     with gateway_process(tmp_path, write_config(tmp_path, {}), process_environment) as gateway:
         gateway.process.send_signal(signal.SIGINT)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 TOUR = re.search(r"```console\n(.*?)```", README, re.DOTALL)
 
 SHOWS = {
@@ -32,7 +33,7 @@ def commands() -> list[str]:
 
 @pytest.mark.timeout(180)
 def test_every_line_of_the_tour_works_and_shows_what_it_says(process_environment: dict[str, str]) -> None:
-    # `python` and `toolcrib` are those of the environment the newcomer installed into.
+    # `python` and `toolcrib` are those of the environment the newcomer installed into, or activated.
     here = str(Path(sys.executable).parent)
     env = {**process_environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
 
@@ -52,3 +53,11 @@ def test_the_tour_covers_what_people_do_first() -> None:
         "inspect",
         "execute",
     ]
+
+
+def test_the_tour_says_how_to_get_there_after_make() -> None:
+    installed_into = re.search(r"^BIN := (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert installed_into is not None
+    activating = f". {installed_into[1]}/activate"
+    assert activating in README.partition("## Install")[2].partition("\n## ")[0]
+    assert activating in README.partition("## Five-minute tour")[2].partition("```console")[0]

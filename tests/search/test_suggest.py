@@ -26,6 +26,28 @@ def test_the_name_that_was_meant_comes_first(typed: str, meant: str) -> None:
     assert nearest(typed, NAMES)[0] == meant
 
 
+@pytest.mark.parametrize(
+    ("typed", "there"),
+    [
+        ("clock", "slack"),
+        ("notes", "postgres"),
+        ("weather", "fetch"),
+        ("translate", "sqlite"),
+        ("send_mail", "search_files"),
+        ("run_tests", "create_issue"),
+        ("frendly", "read_file"),
+        ("start", "git_status"),
+    ],
+)
+def test_a_name_that_only_shares_some_letters_is_not_offered(typed: str, there: str) -> None:
+    assert nearest(typed, [there]) == []
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("gti", "git"), ("gihtub", "github"), ("get_time", "current_time")])
+def test_a_short_name_with_swapped_letters_and_a_like_wording_are_still_offered(typed: str, meant: str) -> None:
+    assert nearest(typed, [meant]) == [meant]
+
+
 @pytest.mark.parametrize("typed", ["zzzzzz", "", "   ", "🎉"])
 def test_a_name_like_no_other_gets_no_suggestion(typed: str) -> None:
     assert nearest(typed, NAMES) == []

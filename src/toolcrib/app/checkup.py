@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
-
 from toolcrib.config.secret_refs import bearer_variables, child_environment, resolve_launch
 from toolcrib.errors import (
     AuthenticationFailed,
@@ -23,6 +20,7 @@ from toolcrib.model.call import Caller
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.model.view import ToolDetails
 from toolcrib.upstream.program import find_program
+from toolcrib.wire.protocol import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, UNSUPPORTED_PROTOCOL_VERSION
 
 CALLER = Caller("doctor", "cli", "cli")
 

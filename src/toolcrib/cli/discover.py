@@ -55,14 +55,16 @@ def options_of(options: argparse.Namespace, settings: Settings) -> DiscoveryOpti
     return replace(asked, retry_policy=replace(asked.retry_policy, max_retries=options.retries))
 
 
-def with_service(settings: Settings, specs: Sequence[ServerSpec], output: Output, work: Work) -> Any:
+def with_service(
+    settings: Settings, specs: Sequence[ServerSpec], output: Output, work: Work, *, title: str = "Reading servers"
+) -> Any:
     """What `work` gives, with the service open and progress shown."""
     # What is odd about the configuration was said already.
     said = replace(settings, problems=(), warnings=())
 
     async def opened() -> Any:
         names = [spec.name for spec in specs]
-        with Progress(output.err, "Reading servers", names, is_quiet=output.is_quiet) as progress:
+        with Progress(output.err, title, names, is_quiet=output.is_quiet) as progress:
             async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
                 result = await work(gateway.discovery_service, progress)
                 await gateway.learn_tools(LEARNING_SECONDS)

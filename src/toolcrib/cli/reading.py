@@ -15,11 +15,11 @@ from toolcrib.app.offline import Offline, open_reading
 from toolcrib.app.running import running_gateways
 from toolcrib.calls.missing import missing
 from toolcrib.catalog.store import GatewayRow
+from toolcrib.cli.chosen import disabled
 from toolcrib.cli.output import Output
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ServerNotFound
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.stock import Stock
 
@@ -54,7 +54,7 @@ class Reading:
         if self.stock.knows(server):
             return
         if any(spec.name == server for spec in self.settings.servers):
-            raise ServerNotFound(f"the server {server!r} is disabled; `toolcrib enable {server}` switches it on")
+            raise disabled(server)
         raise missing(self.stock, server, "")
 
 

@@ -124,7 +124,7 @@ def _sync(options: argparse.Namespace, settings: Settings, mirror: Mirror, outpu
                 report: SyncReport = asyncio.run(working)
             except ToolcribError as error:
                 failures[address] = error
-                progress.failed(address, error.message)
+                progress.failed(address, "not read")  # the reason follows, with what to do
             else:
                 reports.append(report)
                 progress.done(address, f"{report.entries} entries{_left_out(report)}")
@@ -146,17 +146,22 @@ def _tell(reports: list[SyncReport], failures: dict[str, ToolcribError], known: 
                 "servers": known,
                 "synced": [_report_json(report) for report in reports],
                 "failed": [
-                    {"registry": address, "code": error.code, "message": error.message}
+                    {"registry": address, "code": error.code, "message": error.message, "hint": error.hint}
                     for address, error in failures.items()
                 ],
             }
         )
         return
-    output.out.write(f"{known} servers can be searched without network: toolcrib registry search QUERY")
+    if known:
+        output.out.write(f"{known} servers can be searched without network: toolcrib registry search QUERY")
+    else:
+        output.out.write("No server can be searched without network yet.")
     for error in failures.values():
         output.err.paragraph(f"toolcrib: {error.message}")
         for line in advice(error):
             output.err.paragraph(line)
+    if failures:
+        output.err.paragraph("Run `toolcrib registry sync` again when that is mended: it goes on where it stopped.")
 
 
 def _report_json(report: SyncReport) -> dict[str, Any]:

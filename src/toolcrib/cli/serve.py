@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from toolcrib.adoption.own_launch import own_launch
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.exits import OK
 from toolcrib.config.load import load_settings
@@ -60,7 +62,7 @@ async def _serve(options: argparse.Namespace) -> None:
                 port=gateway.settings.http_port if options.port is None else options.port,
                 stop=stop,
                 grace_seconds=gateway.settings.shutdown_grace_seconds,
-                on_ready=lambda port: _greet(gateway.settings, host, port, token_file),
+                on_ready=lambda port: _greet(gateway.settings, host, port, token_file, _own_entry(options)),
             )
         else:
             await serve_stdio(
@@ -102,7 +104,14 @@ async def _reload(gateway: Gateway) -> None:
         log.warning("the configuration was not reloaded; the last good one stays:\n%s", error.message)
 
 
-def _greet(settings: Settings, host: str, port: int, token_file: Path) -> None:
+def _own_entry(options: argparse.Namespace) -> str:
+    """What a client needs to start us itself; it knows neither this shell's PATH nor its variables."""
+    launch = own_launch(os.environ, Path(options.config).absolute() if options.config else None)
+    entry = {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
+    return json.dumps({"mcpServers": {"toolcrib": {key: value for key, value in entry.items() if value}}})
+
+
+def _greet(settings: Settings, host: str, port: int, token_file: Path, own_entry: str) -> None:
     """How to connect and what to try, for the person who started us; standard output is theirs here."""
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
     url = f"http://{shown}:{port}{settings.http_path}"
@@ -115,7 +124,7 @@ def _greet(settings: Settings, host: str, port: int, token_file: Path) -> None:
         f'  {{"mcpServers": {{"toolcrib": {{"type": "http", "url": "{url}",\n'
         '    "headers": {"Authorization": "Bearer <the token>"}}}}\n'
         "or let the client start it, with no token needed:\n"
-        '  {"mcpServers": {"toolcrib": {"command": "toolcrib"}}}\n\n'
+        f"  {own_entry}\n\n"
         'Then ask for something, such as "what time is it in Tokyo?". Ctrl+C stops.',
         flush=True,
     )

@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from toolcrib.cli.chosen import chosen_servers
-from toolcrib.cli.discover import options_of, outcome_json, show, with_service
+from toolcrib.cli.discover import options_of, outcome_json, with_service
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
+from toolcrib.cli.terminal import Terminal
 from toolcrib.discovery.found import ServerOutcome, WarmStats
 from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.model.server import ServerSpec
+
+Action = Literal["read", "fresh", "failed"]
+
+_SIGNS: dict[Action, tuple[str, str]] = {"read": ("✓", "green"), "fresh": ("·", "dim"), "failed": ("✗", "red")}
+_WORDS: dict[Action, str] = {"read": "read anew", "fresh": "already fresh", "failed": "failed"}
+
+
+@dataclass(slots=True)
+class Warming:
+    """What is done to each server while it is done: only one that must be read is started."""
+
+    progress: Progress
+    started: set[str] = field(default_factory=set)
+    ended: dict[str, ServerOutcome] = field(default_factory=dict)
+
+    def start(self, spec: ServerSpec) -> None:
+        self.started.add(spec.name)
+        self.progress.going_on(spec.name, "reading")
+
+    def finish(self, outcome: ServerOutcome) -> None:
+        # Only the word: how many tools, or why not, is in the answer.
+        name, action = outcome.config.name, self.action(outcome)
+        self.ended[name] = outcome
+        (self.progress.failed if action == "failed" else self.progress.done)(name, _WORDS[action])
+
+    def action(self, outcome: ServerOutcome) -> Action:
+        if outcome.error is not None:
+            return "failed"
+        return "read" if outcome.config.name in self.started else "fresh"
+
+
+Done = list[tuple[ServerOutcome, Action]]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,41 +56,51 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_of(options, output)
     specs = chosen_servers(settings, options.servers)
     asked = replace(options_of(options, settings), force_refresh=options.force)
-    ended: dict[str, ServerOutcome] = {}
 
-    async def work(service: MCPDiscoveryService, progress: Progress) -> WarmStats:
-        def finished(outcome: ServerOutcome) -> None:
-            ended[outcome.config.name] = outcome
-            show(progress, outcome)
+    async def work(service: MCPDiscoveryService, progress: Progress) -> tuple[WarmStats, Done]:
+        warming = Warming(progress)
+        stats = await service.warm_cache_for_servers(specs, asked, started=warming.start, finished=warming.finish)
+        outcomes = [warming.ended[spec.name] for spec in specs]
+        return stats, [(outcome, warming.action(outcome)) for outcome in outcomes]
 
-        return await service.warm_cache_for_servers(
-            specs, asked, started=lambda spec: progress.started(spec.name), finished=finished
-        )
-
-    stats: WarmStats = with_service(settings, specs, output, work)
-    outcomes = [ended[spec.name] for spec in specs]
+    stats, done = with_service(settings, specs, output, work, title="Warming servers")
     if output.as_json:
-        output.json({**_stats_json(stats), "servers": [outcome_json(outcome) for outcome in outcomes]})
+        output.json(_as_json(stats, done))
     else:
-        _print(stats, outcomes, output)
+        _print(stats, done, output.out)
     return FAILED if stats.failed else OK
 
 
-def _stats_json(stats: WarmStats) -> dict[str, int]:
+def _as_json(stats: WarmStats, done: Done) -> dict[str, Any]:
+    counted = Counter(action for _, action in done)
     return {
         "totalServers": stats.total_servers,
         "successful": stats.successful,
+        "read": counted["read"],
+        "fresh": counted["fresh"],
         "failed": stats.failed,
         "cachedTools": stats.cached_tools,
+        "servers": [{**outcome_json(outcome), "action": action} for outcome, action in done],
     }
 
 
-def _print(stats: WarmStats, outcomes: list[ServerOutcome], output: Output) -> None:
-    out = output.out
-    for outcome in outcomes:
-        if outcome.error is not None:
-            out.paragraph(f"✗ {outcome.config.name}: {outcome.error.message}", "", "red")
-    out.write(
-        f"{stats.total_servers} servers: {stats.successful} successful, {stats.failed} failed, "
-        f"{stats.cached_tools} tools cached"
-    )
+def _print(stats: WarmStats, done: Done, out: Terminal) -> None:
+    if not done:
+        out.write("No server is configured.")
+        return
+    for outcome, action in done:
+        sign, style = _SIGNS[action]
+        out.paragraph(f"{sign} {outcome.config.name}: {_detail(outcome, action)}", "", style)
+    counted = Counter(action for _, action in done)
+    kinds = ", ".join(f"{counted[action]} {words}" for action, words in _WORDS.items())
+    out.write()
+    out.write(f"{_number(stats.total_servers, 'server')}: {kinds}; {_number(stats.cached_tools, 'tool')} known")
+
+
+def _detail(outcome: ServerOutcome, action: Action) -> str:
+    reason = _number(len(outcome.tools), "tool") if outcome.error is None else outcome.error.message
+    return f"{_WORDS[action]}{', ' if outcome.error is None else ': '}{reason}"
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from toolcrib.model.server import SERVER_NAME
 
 _MAX_CHARACTERS = 64
+# Two letters of a short name swapped are 0.67; names that only share some letters stay below.
+_ALIKE_ENOUGH = 0.65
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -36,7 +38,7 @@ def shorten(safe: str, original: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like this one, whatever its case, or None when none is close."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=_ALIKE_ENOUGH)
     return by_folded[close[0]] if close else None
 
 

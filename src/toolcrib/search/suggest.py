@@ -11,7 +11,8 @@ from toolcrib.search.terms import squash
 _MAX_CHARACTERS = 100
 # Comparing letter by letter is slow, so only the names that share most letter pairs are compared so.
 _COMPARED = 40
-_ALIKE_ENOUGH = 0.5
+# Two letters of a short name swapped are 0.67; names that only share some letters stay below.
+_ALIKE_ENOUGH = 0.65
 _SHORTEST_PART = 3
 
 

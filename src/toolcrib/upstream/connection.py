@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
-
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
@@ -22,6 +20,7 @@ from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+from toolcrib.wire.protocol import UNSUPPORTED_PROTOCOL_VERSION
 
 log = logging.getLogger(__name__)
 

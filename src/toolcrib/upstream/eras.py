@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    encode_header_value,
-    mcp_param_headers,
-    x_mcp_header_map,
-)
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from toolcrib.model.call import ToolCall
 from toolcrib.model.reading import Era
+from toolcrib.wire.mirrored_headers import argument_headers, header_value
+from toolcrib.wire.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    PROTOCOL_VERSION_META_KEY,
+    RESERVED_META_PREFIX,
+)
 
-_HOP_KEYS = "io.modelcontextprotocol/"
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - a protocol field, not a secret
 
 
@@ -60,17 +61,18 @@ class Dress:
         if self.era == "modern":
             headers[MCP_METHOD_HEADER] = method
             if name:
-                headers[MCP_NAME_HEADER] = encode_header_value(name)
+                headers[MCP_NAME_HEADER] = header_value(name)
         return headers
 
     def call_headers(self, call: ToolCall, name: str) -> dict[str, str]:
         headers = self.headers("tools/call", name)
         if self.era == "modern" and call.target is not None:
-            mirrored = x_mcp_header_map(call.target.tool.input_schema)
-            headers.update(mcp_param_headers(mirrored, call.arguments) if mirrored else {})
+            headers.update(argument_headers(call.target.tool.input_schema, call.arguments))
         return headers
 
 
 def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:
     """The caller's `_meta` less what belongs to the hop between caller and us."""
-    return {key: value for key, value in meta.items() if not key.startswith(_HOP_KEYS) and key != _PROGRESS_TOKEN}
+    return {
+        key: value for key, value in meta.items() if not key.startswith(RESERVED_META_PREFIX) and key != _PROGRESS_TOKEN
+    }

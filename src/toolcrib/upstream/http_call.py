@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import UNSET
 
 from toolcrib.upstream.event_stream import Event
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.protocol import MCP_PROTOCOL_VERSION_HEADER, MODERN_PROTOCOL_VERSIONS
 
-VERSION_HEADER = "mcp-protocol-version"
+VERSION_HEADER = MCP_PROTOCOL_VERSION_HEADER
 _RESUME_SECONDS = 1.0
 _MAX_RESUME_SECONDS = 30.0
 

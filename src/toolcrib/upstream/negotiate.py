@@ -7,13 +7,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from mcp_types import SERVER_INFO_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.link import Link
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.protocol import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+    SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 
 NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
 
 import httpx2
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import UNSET
 
 from toolcrib.errors import ServerConnectionError, ToolcribError
@@ -19,6 +18,7 @@ from toolcrib.upstream.link import NotificationHandler, SessionExpired, answer_s
 from toolcrib.upstream.listen_stream import ListenStream
 from toolcrib.upstream.mux import MOST_REPLIES_UNDER_WAY
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
 log = logging.getLogger(__name__)
 
