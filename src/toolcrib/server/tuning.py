@@ -7,7 +7,7 @@ import gc
 import sys
 from contextlib import suppress
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -20,9 +20,13 @@ def settle() -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Let glibc reuse the memory of large messages instead of asking the system for it, page by page, each time."""
+    """Let glibc reuse the memory of large messages instead of asking the system for it, page by page, each time.
+
+    All threads share one pool: otherwise each worker that ever learnt a tool would keep some of its own.
+    """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             mallopt = ctypes.CDLL(None).mallopt
             mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
             mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+            mallopt(_M_ARENA_MAX, 1)
