@@ -75,6 +75,19 @@ async def test_every_tool_is_indexed_learnt_and_written_down(store: CatalogStore
     assert found(stock, "drop a colleague a note")[0] == "mail:send"
 
 
+async def test_it_is_told_each_time_that_all_is_learnt(store: CatalogStore) -> None:
+    save(store, "files", *FILES)
+    stock, left = open_stock(store), list[object]()
+    study = Study(stock, when_learnt=lambda: left.append(stock.finder.next_lesson()))
+    study.start(lambda: None)
+    assert await study.settle(30)
+    save(store, "mail", *MAIL)
+    stock.invalidate("mail")
+    assert await study.settle(30)
+    await study.close()
+    assert left == [None, None]
+
+
 async def test_the_next_start_indexes_nothing_anew(store: CatalogStore, path: Path) -> None:
     save(store, "files", *FILES)
     async with studying(open_stock(store, path)) as study:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -42,7 +42,14 @@ class Opener(Protocol):
 class GatewayParts:
     """Everything a gateway works with; `settings` are those that hold now."""
 
-    def __init__(self, settings: Settings, env: Mapping[str, str], face: str, opener: Opener | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        face: str,
+        opener: Opener | None,
+        when_learnt: Callable[[], None],
+    ) -> None:
         self.settings = settings
         self.paths = Paths.of(env)
         self.offline = open_offline(settings, self.paths)
@@ -61,7 +68,7 @@ class GatewayParts:
         self.cache = open_cache(settings, self.paths)
         self.discovery = self._opened_discovery(owner)
         self.presence = Presence(self.offline.store, owner, face, self._statuses)
-        self.study = Study(self.offline.stock)
+        self.study = Study(self.offline.stock, when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.hints = open_hints(settings, self.paths, partial(asyncio.get_running_loop().run_in_executor, None))
         self.registry = ServiceRegistry(lambda: self.settings, self.paths, self.limiter)

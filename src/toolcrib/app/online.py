@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -31,14 +31,16 @@ async def open_gateway(
     face: str = "library",
     opener: Opener | None = None,
     read_due: bool = True,
+    when_learnt: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Gateway]:
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
     Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
-    Without `read_due` no server is read before someone needs it.
+    Without `read_due` no server is read before someone needs it. `when_learnt` is called each time the search has learnt
+    all tools there are.
     """
     path = Path(config) if config is not None else None
-    parts = GatewayParts(settings or load_settings(path, env=env), env, face, opener)
+    parts = GatewayParts(settings or load_settings(path, env=env), env, face, opener, when_learnt)
     online = Online(parts, path, env, is_fixed=settings is not None)
     try:
         await online.start(read_due=read_due)

@@ -13,10 +13,14 @@ log = logging.getLogger(__name__)
 
 
 class Study:
-    """Keeps the index of a stock up to date; a search never waits for it."""
+    """Keeps the index of a stock up to date; a search never waits for it.
 
-    def __init__(self, stock: Stock) -> None:
+    `when_learnt` is called each time nothing is left to learn.
+    """
+
+    def __init__(self, stock: Stock, when_learnt: Callable[[], None] = lambda: None) -> None:
         self._stock = stock
+        self._when_learnt = when_learnt
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -60,6 +64,7 @@ class Study:
                 await self._write()
                 await self._learn()
                 await self._write()
+                self._when_learnt()
             except StoreUnavailable as trouble:
                 log.warning("the search index waits for the catalogue: %s", trouble.message)
             self._settled.set()

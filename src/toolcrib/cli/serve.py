@@ -27,7 +27,7 @@ from toolcrib.server.http import build_app, serve_http
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
-from toolcrib.server.tuning import settle
+from toolcrib.server.tuning import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.version import VERSION
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 async def _serve(options: argparse.Namespace) -> None:
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
-    async with open_gateway(options.config, settings=settings, face=face) as gateway:
+    async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
         settle()
         stop = asyncio.Event()
         _handle_signals(stop, gateway)

@@ -19,6 +19,13 @@ def settle() -> None:
     gc.freeze()
 
 
+def give_back() -> None:
+    """Return freed memory to the system, after work that needed more of it than calls do."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # not every C library has it
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 def _keep_freed_memory() -> None:
     """Let glibc reuse the memory of large messages instead of asking the system for it, page by page, each time.
 

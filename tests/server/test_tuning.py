@@ -1,0 +1,34 @@
+"""What the gateway does about the memory of its own process, seen from a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# Memory that was freed below some that is still in use stays with the process until it is given back.
+PROGRAM = """
+import sys
+from pathlib import Path
+from toolcrib.server.tuning import give_back, settle
+
+def resident():
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+settle()
+held = [bytearray(100_000) for _ in range(200)]
+last = held.pop()
+del held
+before = resident()
+give_back()
+print(before - resident(), len(last))
+"""
+FREED = 19_000_000
+
+
+def test_freed_memory_is_given_back_and_what_is_in_use_stays() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=30, check=True)
+    given_back, in_use = map(int, ended.stdout.split())
+    assert in_use == 100_000
+    assert given_back > FREED * 0.8 or sys.platform != "linux"
