@@ -31,9 +31,10 @@ class Spelling:
 
     def __init__(self, words: Iterable[str], is_known: Callable[[str], bool], terms: Iterable[str]) -> None:
         self._is_known = is_known
-        self._ranks = {word: rank for rank, word in enumerate(words) if _is_plain(word)}
-        own = [term for term in terms if _is_plain(term) and term not in self._ranks]
-        self._candidates = [*self._ranks, *own]
+        everyday = dict.fromkeys(filter(_is_plain, words))
+        # The everyday words, whose place is their rank, then those of the tools alone.
+        self._candidates = [*everyday, *(term for term in terms if _is_plain(term) and term not in everyday)]
+        self._everyday = len(everyday)
         self._letters = _letter_sets(self._candidates)
         self._lengths = np.array([len(word) for word in self._candidates], dtype=np.int16)
 
@@ -43,15 +44,13 @@ class Spelling:
 
     def _word(self, word: str) -> str:
         plain = fold(word).lower()
-        if not _may_be_mistyped(plain) or self._is_good(plain):
+        if not _may_be_mistyped(plain) or self._is_known(stem(plain)):
             return word
-        near = [
-            self._candidates[place] for place in self._hopeful(plain) if _is_one_edit(plain, self._candidates[place])
-        ]
-        return min(near, key=self._preference) if near else word
-
-    def _is_good(self, word: str) -> bool:
-        return word in self._ranks or self._is_known(stem(word))
+        places = self._hopeful(plain).tolist()
+        if any(place < self._everyday and self._candidates[place] == plain for place in places):
+            return word
+        near = [place for place in places if _is_one_edit(plain, self._candidates[place])]
+        return self._candidates[min(near, key=self._preference)] if near else word
 
     def _hopeful(self, word: str) -> NDArray[np.int64]:
         """Places of the words of about the same letters and length."""
@@ -61,9 +60,10 @@ class Spelling:
         is_near = (apart <= _MOST_LETTERS_APART) & (np.abs(self._lengths - len(word)) <= 1)
         return np.flatnonzero(is_near)
 
-    def _preference(self, word: str) -> tuple[bool, int, str]:
+    def _preference(self, place: int) -> tuple[bool, int, str]:
         """A word of the tools first, then the more common one."""
-        return not self._is_known(stem(word)), self._ranks.get(word, len(self._ranks)), word
+        word = self._candidates[place]
+        return not self._is_known(stem(word)), min(place, self._everyday), word
 
 
 def longer_words(text: str) -> list[str]:
