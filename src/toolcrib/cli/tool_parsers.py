@@ -9,7 +9,9 @@ DEFAULT_RESULTS = 10
 
 
 def add_list(commands: Commands) -> None:
-    parser = add_command(commands, "list", "list the servers, with their tools and how each stands", module="list_servers")
+    parser = add_command(
+        commands, "list", "list the servers, with their tools and how each stands", module="list_servers"
+    )
     parser.add_argument("--status", action="store_true", help="show the connection status (shown by default)")
     parser.add_argument("--tools", action="store_true", help="show the number of tools (shown by default)")
     add_json(parser)

@@ -17,7 +17,7 @@ from toolcrib.search.transformer import Floats, Transformer
 SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 
 # Larger batches are no faster on one core, and hold more memory.
-_BATCH_PIECES = 256
+_BATCH_PIECES = 128
 
 
 class WeightsUnreadable(ToolcribError):

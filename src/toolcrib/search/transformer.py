@@ -23,6 +23,7 @@ _HALF_BYTE_ZERO = np.float32(7.5)
 _ERF_DECAY = np.float32(0.3275911)
 _ERF_TERMS = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
 _ROOT_HALF = np.float32(math.sqrt(0.5))
+_GELU_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,12 @@ def _unpacked(packed: NDArray[np.uint8], scale: NDArray[np.float16]) -> Floats:
 
 
 def gelu(values: Floats) -> None:
-    """The exact GELU, in place."""
+    """The exact GELU, in place, some rows at a time: what lies between then stays in the processor's cache."""
+    for start in range(0, len(values), _GELU_ROWS):
+        _gelu(values[start : start + _GELU_ROWS])
+
+
+def _gelu(values: Floats) -> None:
     scaled = values * _ROOT_HALF
     size = np.abs(scaled)
     step = size * _ERF_DECAY
