@@ -120,9 +120,18 @@ def test_ties_go_to_the_shorter_name_then_the_server_then_the_tool() -> None:
 def test_stuffing_a_description_with_keywords_does_not_win() -> None:
     honest = tool("mail", "send_email", "Send an email to a person.")
     stuffed = tool("spam", "do_all", "send email " * 500 + "files calendar weather search database " * 50)
-    repeated = tool("spam", "x", "send email " * 5)
-    index = ToolIndex([honest, stuffed, repeated, *ISSUES])
+    index = ToolIndex([honest, stuffed, *ISSUES])
     assert ids(index.search("how do I send an email"))[0] == "mail:send_email"
+
+
+def test_saying_the_same_again_and_again_changes_no_rank() -> None:
+    honest = tool("mail", "send_email", "Send an email to a person.")
+
+    def ranked(description: str) -> list[str]:
+        index = ToolIndex([honest, tool("spam", "x", description), *ISSUES])
+        return ids(index.search("how do I send an email"))[:2]
+
+    assert ranked("send email " * 5) == ranked("send email")
 
 
 HOSTILE_TEXTS = ["🎉🚀", "a\0b", "\u202eמזג אוויר\u202c", "\ud800 lone", "ﷺ" * 50, "e\u0301" * 500, "word " * 200_000]

@@ -12,7 +12,7 @@ import numpy as np
 from toolcrib.errors import ToolcribError
 from toolcrib.search.arrays_file import ArraysFile, FileDamaged
 from toolcrib.search.tokenizer import Tokenizer
-from toolcrib.search.transformer import Floats, Transformer
+from toolcrib.search.transformer import Floats, Transformer, unit
 
 SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 
@@ -32,9 +32,12 @@ class WeightsUnreadable(ToolcribError):
 class Encoder:
     """A small text encoder; safe to use from several threads."""
 
-    def __init__(self, tokenizer: Tokenizer, transformer: Transformer, identity: str) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, transformer: Transformer, identity: str, asking: Floats | None = None
+    ) -> None:
         self._tokenizer = tokenizer
         self._transformer = transformer
+        self._asking = asking
         self.identity = identity
 
     @classmethod
@@ -46,7 +49,9 @@ class Encoder:
             vocabulary = zlib.decompress(weights.arrays["vocabulary"].tobytes()).decode().split("\n")
             heads, layers = int(weights.notes["heads"]), int(weights.notes["layers"])
             transformer = Transformer(weights.arrays, heads=heads, layers=layers)
-            return cls(Tokenizer(vocabulary), transformer, weights.notes["identity"])
+            asking = weights.arrays.get("asking")
+            moves = None if asking is None else asking.astype(np.float32)
+            return cls(Tokenizer(vocabulary), transformer, weights.notes["identity"], moves)
         except OSError as error:
             raise WeightsUnreadable(place, error.strerror or str(error)) from error
         except FileDamaged as error:
@@ -79,6 +84,11 @@ class Encoder:
         for batch in _batches([len(own) for own in pieces]):
             vectors[batch] = self._vectors([pieces[number] for number in batch])
         return vectors
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """The same for queries, which are moved towards the tools that they need."""
+        vectors = self.encode(texts)
+        return vectors if self._asking is None else unit(vectors @ self._asking)
 
     def _vectors(self, pieces: Sequence[Sequence[int]]) -> Floats:
         lengths = np.array([len(own) for own in pieces])

@@ -55,7 +55,7 @@ class QueryReader:
     def _encoded(self, parts: tuple[str, ...]) -> Floats:
         known = self._vectors.get(parts)
         if known is None:
-            known = self._vectors[parts] = self._encoder.encode(parts)
+            known = self._vectors[parts] = self._encoder.encode_queries(parts)
             if len(self._vectors) > _KEPT_QUERIES:
                 self._vectors.popitem(last=False)
         return known

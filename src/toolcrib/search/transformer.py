@@ -180,7 +180,7 @@ class Transformer:
         values = self._embedded(pieces.ravel()[grid.places], grid.places % pieces.shape[1])
         for layer in self._layers:
             values = layer(values, grid, self._heads, scratch)
-        return _unit(np.add.reduceat(values, np.cumsum(lengths) - lengths))
+        return unit(np.add.reduceat(values, np.cumsum(lengths) - lengths))
 
     def _embedded(self, pieces: Integers, positions: Integers) -> Floats:
         rows = _unpacked(self._rows[pieces], self._row_scale[pieces])
@@ -239,7 +239,8 @@ def _attention(joined: Floats, grid: _Grid, heads: int) -> Floats:
     return grid.gathered((shares @ values).swapaxes(1, 2).reshape(count * length, heads * width))
 
 
-def _unit(vectors: Floats) -> Floats:
+def unit(vectors: Floats) -> Floats:
+    """The vectors at length 1, in place."""
     # The mean of a text's tokens and their sum point the same way.
     vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32(1e-12))
     return vectors
