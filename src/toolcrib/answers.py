@@ -18,12 +18,12 @@ HIT_FRAME_CHARACTERS = 52
 CLIFF = 0.01
 # Below this chance that one of the first three is right they are more likely neighbours of what is wanted than the thing
 # itself; of several that look alike each has a small chance.
-NOTHING_FITS = 0.2
+NOTHING_FITS = 0.3
 LOOKED_AT = 3
 # What has hardly a chance is not worth a line.
 NO_CHANCE = 0.01
 # Where no hit is more relevant than this, servers that are not installed are worth a word.
-WEAK_HIT = 0.25
+WEAK_HIT = 0.35
 # So many hits come before long summaries do: the right tool is nearly always among them.
 FIRST_HITS = 5
 SUMMARY_LENGTHS = (120, 90, 70, 50, 35)

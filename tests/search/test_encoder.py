@@ -83,6 +83,18 @@ class TestVectors:
             encoder.encode(["send mail unbelievable"])[0], slow_vector(arrays, pieces), atol=1e-5
         )
 
+    def test_queries_are_moved_by_the_matrix_that_the_weights_carry(
+        self, arrays: Arrays, write: Callable[[Arrays], Path]
+    ) -> None:
+        matrix = np.random.default_rng(2).normal(size=(WIDTH, WIDTH)).astype(np.float16)
+        encoder = Encoder.load(write({**arrays, "asking": matrix}))
+        moved = encoder.encode(["send mail", "weather"]) @ matrix.astype(np.float32)
+        expected = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+        np.testing.assert_allclose(encoder.encode_queries(["send mail", "weather"]), expected, atol=1e-5)
+
+    def test_without_such_a_matrix_queries_are_read_as_tools_are(self, encoder: Encoder) -> None:
+        assert encoder.encode_queries(["send mail"]).tobytes() == encoder.encode(["send mail"]).tobytes()
+
     def test_two_weights_to_a_byte_count_as_the_same_weights_in_bytes_of_their_own(
         self, arrays: Arrays, write: Callable[[Arrays], Path]
     ) -> None:

@@ -20,7 +20,7 @@ POOL = 100
 _CLAUSE_POOL = 20
 # Closeness of a tool that has no vector yet, guessed from its words (share, of_best): between what suits wordy and vague
 # queries best, measured with vectors for half of the servers.
-_GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.6), np.float32(0.45)
+_GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.7), np.float32(0.45)
 
 
 @dataclass(frozen=True, slots=True)
