@@ -39,7 +39,7 @@ def load(folder: Path, name: str) -> dict[str, Array]:
         raise FileNotFoundError(f"no {name}.*.npz in {folder}")
     in_bytes = [key.removesuffix(_ROWS) for key in arrays if key.endswith(_ROWS)]
     matrices = {
-        f"{name}{_WEIGHT}": _restored(arrays.pop(f"{name}{_ROWS}"), arrays.pop(f"{name}{_SCALE}")) for name in in_bytes
+        f"{part}{_WEIGHT}": _restored(arrays.pop(f"{part}{_ROWS}"), arrays.pop(f"{part}{_SCALE}")) for part in in_bytes
     }
     return matrices | {key: array.astype(np.float32) for key, array in arrays.items()}
 

@@ -32,7 +32,6 @@ TEACHER_RATES = {"minilm": 8e-5, "mpnet": 4e-5}
 # Shares of the tuned weights that are tried; the rest is the untouched model.
 TUNED_SHARES = (0.6, 0.7, 0.8, 0.9, 1.0)
 STUDENT_POSITIONS = 192
-WHOLE_BYTE = 8
 SECONDS_TO_FINISH = 20
 
 
@@ -124,7 +123,7 @@ class Run:
             save_every=options.save_every,
             unlabelled_rows=options.unlabelled_rows,
             rate=options.student_rate,
-            bits=options.bits if options.bits < WHOLE_BYTE else None,
+            bits=options.bits if options.bits < export.WHOLE_BYTE else None,
         )
         model = self._model(teacher)
         final = train_student(start, model, self.tables, self.evaluation, plan, self.report, self._save_student)
@@ -189,7 +188,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--student-steps", type=int, default=12_000, help="0 stops after the teacher")
     parser.add_argument("--student-batch", type=int, default=1024)
     parser.add_argument("--student-layers", type=int, choices=sorted(STUDENT_LAYERS), default=6)
-    parser.add_argument("--bits", type=int, choices=(4, WHOLE_BYTE), default=4, help="for each weight of the student")
+    parser.add_argument(
+        "--bits", type=int, choices=(4, export.WHOLE_BYTE), default=4, help="for each weight of the student"
+    )
     parser.add_argument("--student-rate", type=float, default=4e-4)
     parser.add_argument("--report-every", type=int, default=250)
     parser.add_argument("--refresh-every", type=int, default=1000, help="steps after which unlabelled queries change")

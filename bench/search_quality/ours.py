@@ -96,7 +96,7 @@ class Words:
 def meaning(cache: VectorCache) -> VectorRanker:
     """Our encoder alone."""
     encoder = Encoder.load()
-    return VectorRanker(f"toolcrib {encoder.identity}", encoder.encode, cache)
+    return VectorRanker(f"toolcrib {encoder.identity}", encoder.encode, cache, ask=encoder.encode_queries)
 
 
 def _hit(tool: Tool, relevance: float) -> SearchHit:

@@ -54,9 +54,10 @@ class VectorCache:
 class VectorRanker:
     """Ranks by cosine; what it reads of a tool is what our own encoder reads."""
 
-    def __init__(self, identity: str, encode: Encode, cache: VectorCache) -> None:
+    def __init__(self, identity: str, encode: Encode, cache: VectorCache, *, ask: Encode | None = None) -> None:
         self._identity = identity
         self._encode = encode
+        self._ask = ask or encode
         self._cache = cache
         self._vectors: Vectors = np.empty((0, 0), np.float32)
 
@@ -65,7 +66,7 @@ class VectorRanker:
         self._vectors = self._cache.encode(self._identity, texts, self._encode)
 
     def rank(self, query: str, limit: int = 10) -> list[Ranked]:
-        return best(self._vectors @ self._encode([query])[0], limit, above=-1.0)
+        return best(self._vectors @ self._ask([query])[0], limit, above=-1.0)
 
     def answer(self, _query: str) -> str:
         return ""

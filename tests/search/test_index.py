@@ -134,6 +134,38 @@ def test_saying_the_same_again_and_again_changes_no_rank() -> None:
     assert ranked("send email " * 5) == ranked("send email")
 
 
+TRACKERS = [
+    tool("github", "create_issue", "Open a new issue in a repository"),
+    tool("jira", "create_issue", "Create an issue in a project"),
+    tool("slack", "post_message", "Send a message to a channel"),
+    tool("weather", "get_forecast", "Forecast for a city for the coming days"),
+]
+
+
+def test_what_may_not_be_seen_bears_on_no_relevance() -> None:
+    index = ToolIndex(TRACKERS)
+
+    def of_jira(**options: Any) -> float:
+        found = index.search("open an issue", **options)
+        return next(match.relevance for match in found if match.tool.server == "jira")
+
+    hidden_rival = of_jira(allowed=lambda tool: tool.server != "github")
+    assert of_jira() < hidden_rival
+    assert hidden_rival == pytest.approx(of_jira(server="jira"), abs=0.05)
+
+
+def test_a_lone_tool_is_as_relevant_as_among_others_that_do_not_fit() -> None:
+    query = "will it rain in Oslo this weekend"
+    among, alone = ToolIndex(TRACKERS).search(query)[0], ToolIndex(TRACKERS[-1:]).search(query)[0]
+    assert among.tool == alone.tool
+    assert alone.relevance == pytest.approx(among.relevance, abs=0.05)
+
+
+def test_how_many_are_wanted_changes_no_relevance() -> None:
+    index = ToolIndex(TRACKERS)
+    assert index.search("open an issue", limit=1) == index.search("open an issue", limit=4)[:1]
+
+
 HOSTILE_TEXTS = ["🎉🚀", "a\0b", "\u202eמזג אוויר\u202c", "\ud800 lone", "ﷺ" * 50, "e\u0301" * 500, "word " * 200_000]
 HOSTILE_SCHEMAS: list[Any] = [
     None,

@@ -12,12 +12,12 @@ Floats = NDArray[np.float32]
 # Fitted by training/fusion.py on the development queries, in the order of `features`.
 WEIGHTS = np.array([2.02, 0.54, 5.06, 8.81, 1.3, 0.55], dtype=np.float32)
 # Likewise, for the chance that a candidate is right, in the order of `signs`.
-CHANCE = np.array([-5.28, 0.0, 7.45, 0.57, 9.8], dtype=np.float32)
+CHANCE = np.array([-5.27, 7.42, 0.57, 5.29], dtype=np.float32)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)
 _CLAUSE_CLOSENESS = 3
 # To be clearly first says something, by how much says little: queries whose tool is not there have such hits too.
-_FARTHEST_AHEAD = 0.15
+_FARTHEST_AHEAD = 0.3
 
 
 def features(evidence: Evidence) -> Floats:
@@ -35,25 +35,30 @@ def features(evidence: Evidence) -> Floats:
 
 def scores(rows: Floats) -> Floats:
     """One number a candidate: the higher, the likelier it is meant."""
-    fused: Floats = rows @ WEIGHTS
-    return fused
+    return _weighed(rows, WEIGHTS)
 
 
 def chances(rows: Floats, fused: Floats) -> Floats:
-    """The chance of each candidate to be right."""
-    # Not as a matrix product: that one may warn of numbers that are not there.
-    logits: Floats = (signs(rows, fused) * CHANCE).sum(axis=1)
+    """The chance of each candidate to be right, given what else there is."""
+    logits = _weighed(signs(rows, fused), CHANCE)
     return np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT)
 
 
 def signs(rows: Floats, fused: Floats) -> Floats:
-    """What tells whether a candidate is right at all.
+    """What tells whether a candidate is right at all: how close its meaning is, and how it stands to the best.
 
-    How well it fits, how close its meaning is, how far it stands below the best, and if it is the best, how far ahead.
+    Those below the best by how far, the best by how far it is ahead, a lone one as the best far ahead.
     """
-    best = int(np.argmax(fused)) if len(fused) else 0
     below = fused - fused.max(initial=-np.inf)
     ahead = np.zeros_like(fused)
-    if len(fused) > 1:
-        ahead[best] = min(-np.delete(below, best).max(), _FARTHEST_AHEAD)
-    return np.stack([np.ones_like(fused), fused, rows[:, _CLAUSE_CLOSENESS], below, ahead], axis=1)
+    if len(fused):
+        best = int(np.argmax(fused))
+        second = np.delete(below, best).max(initial=-np.inf)
+        ahead[best] = min(-second, _FARTHEST_AHEAD)
+    return np.stack([np.ones_like(fused), rows[:, _CLAUSE_CLOSENESS], below, ahead], axis=1)
+
+
+def _weighed(rows: Floats, weights: Floats) -> Floats:
+    """The weighed sum of each row; equal rows have equal sums, which a matrix product does not promise."""
+    sums: Floats = (rows * weights).sum(axis=1)
+    return sums

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,8 @@ Codes = NDArray[np.int8]
 Scale = np.float32
 
 _ENCODED_AT_ONCE = 64
+# How likely the best is depends on how far the second lies behind, also where only one is wanted.
+_FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +201,10 @@ class ToolIndex:
         block = None if server is None else self._blocks.get(server)
         if not text.strip() or limit < 1 or (server is not None and block is None):
             return []
+        may_be_seen = allowed or _anything
         pool = max(POOL, limit)
         while True:
-            ranked = self._ranked(text, block, pool)
-            visible = ranked if allowed is None else (match for match in ranked if allowed(match.tool))
-            found = list(islice(visible, limit))
+            found = self._found(text, block, pool, limit, may_be_seen)
             # Where most of the pool was not allowed, what is allowed may lie deeper.
             if len(found) == limit or pool >= self._words.size:
                 return found
@@ -245,26 +245,30 @@ class ToolIndex:
         words = explain_words(spelled, document, self._words.__contains__)
         return Explanation(is_named, words, meaning, spelled if spelled != text else "")
 
-    def _ranked(self, text: str, block: Block | None, pool: int) -> Iterator[ToolMatch]:
-        named = self._named(text, block)
-        yield from (ToolMatch(self._tools[number], 1.0) for number in named)
+    def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Allowed) -> list[ToolMatch]:
+        """Tools named in full, then the others; what is not allowed bears on nothing."""
+        named = [number for number in self._named(text, block) if allowed(self._tools[number])]
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
-        found = fusion.features(evidence)
+        rows = fusion.features(evidence)
         # Rounded, so that equals are equal however their sums were made up.
-        fused = np.round(fusion.scores(found), 4)
-        order = np.argsort(-fused, kind="stable")
-        # A hit is never called more relevant than one above it.
-        chances = np.minimum.accumulate(fusion.chances(found, fused)[order])
-        rows = zip(evidence.numbers[order].tolist(), fused[order].tolist(), chances.tolist(), strict=True)
-        for _, equals in groupby((row for row in rows if row[0] not in named), key=itemgetter(1)):
-            for number, _, chance in self._tie_broken(list(equals)):
-                yield ToolMatch(self._tools[number], round(chance, 2))
+        fused = np.round(fusion.scores(rows), 4)
+        numbers = evidence.numbers.tolist()
+        others = (place for place in self._in_order(numbers, fused) if numbers[place] not in named)
+        seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
+        chances = _falling(fusion.chances(rows[seen], fused[seen]), fused[seen])
+        matches = [ToolMatch(self._tools[number], 1.0) for number in named]
+        matches += [
+            ToolMatch(self._tools[numbers[place]], round(chance, 2))
+            for place, chance in zip(seen, chances, strict=True)
+        ]
+        return matches[:limit]
 
-    def _tie_broken(self, equals: list[tuple[int, float, float]]) -> list[tuple[int, float, float]]:
-        """Equals in the order of their names, all as likely as the least of them."""
-        least = equals[-1][2]
-        ordered = sorted(equals, key=lambda row: self._tie_break(row[0])) if len(equals) > 1 else equals
-        return [(number, score, least) for number, score, _ in ordered]
+    def _in_order(self, numbers: Sequence[int], fused: Floats) -> Iterator[int]:
+        """Places, the best first, equals in the order of their names."""
+        order = np.argsort(-fused, kind="stable").tolist()
+        for _, equals in groupby(order, key=lambda place: float(fused[place])):
+            own = list(equals)
+            yield from sorted(own, key=lambda place: self._tie_break(numbers[place])) if len(own) > 1 else own
 
     def _named(self, text: str, block: Block | None) -> list[int]:
         """The tools that the text names in full, the most literally named first."""
@@ -333,3 +337,16 @@ class ToolIndex:
 
 def _no_tags(_tool: Tool) -> Iterable[str]:
     return ()
+
+
+def _anything(_tool: Tool) -> bool:
+    return True
+
+
+def _falling(chances: Floats, fused: Floats) -> list[float]:
+    """Chances of hits in their order: none more likely than one above it, equals as likely as the least of them."""
+    lowest: list[float] = np.minimum.accumulate(chances).tolist()
+    for place in range(len(lowest) - 2, -1, -1):
+        if fused[place] == fused[place + 1]:
+            lowest[place] = lowest[place + 1]
+    return lowest

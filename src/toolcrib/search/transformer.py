@@ -180,6 +180,7 @@ class Transformer:
         values = self._embedded(pieces.ravel()[grid.places], grid.places % pieces.shape[1])
         for layer in self._layers:
             values = layer(values, grid, self._heads, scratch)
+        # The mean of a text's tokens and their sum point the same way.
         return unit(np.add.reduceat(values, np.cumsum(lengths) - lengths))
 
     def _embedded(self, pieces: Integers, positions: Integers) -> Floats:
@@ -241,6 +242,5 @@ def _attention(joined: Floats, grid: _Grid, heads: int) -> Floats:
 
 def unit(vectors: Floats) -> Floats:
     """The vectors at length 1, in place."""
-    # The mean of a text's tokens and their sum point the same way.
     vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32(1e-12))
     return vectors
