@@ -21,6 +21,10 @@ from toolcrib.search.clauses import MOST_CLAUSES, clauses
             ["Look up the weather in Rome", "Then book me a table", "after that tell my wife about it!"],
         ),
         ("list all open issues;\nclose  the oldest of them", ["list all open issues", "close the oldest of them"]),
+        (
+            "send an email to Ann, take a screenshot, refund the customer",
+            ["send an email to Ann", "take a screenshot", "refund the customer"],
+        ),
         ("sneakers in white and black, and tell me the price", ["sneakers in white and black", "tell me the price"]),
     ],
 )
@@ -28,7 +32,10 @@ def test_each_thing_asked_for_is_a_clause(text: str, parts: list[str]) -> None:
     assert clauses(text) == parts
 
 
-@pytest.mark.parametrize("text", ["", "send a mail", "cats and dogs", "read and write", "then. also. and then."])
+@pytest.mark.parametrize(
+    "text",
+    ["", "send a mail", "cats and dogs", "read and write", "then. also. and then.", "a red, green and blue picture"],
+)
 def test_one_wish_has_no_clauses(text: str) -> None:
     assert clauses(text) == []
 

@@ -6,18 +6,24 @@ import re
 
 MOST_CLAUSES = 3
 _FEWEST_WORDS = 3
-# After "and", these begin another wish; other words go on with the same one ("white and black").
-_BEGINNINGS = """
+# After "and" or a comma, these begin another wish; other words go on with the same one ("white and black").
+_VERBS = """
     get give find provide check create send tell list show fetch retrieve calculate compute search look suggest recommend
     help make add update delete remove set schedule book order buy translate convert generate analyze analyse compare
-    determine identify explain describe let see know save write read open run upload download share post publish play
-    track monitor estimate predict validate verify record notify register submit obtain include summarize summarise sort
-    filter plan display could can would please what how when where who which is are also then i we
+    determine identify explain describe save write read open run upload download share post publish play track monitor
+    estimate predict validate verify record notify register submit obtain summarize summarise sort filter plan display
+    take refund email mail commit push pull close log cancel invite draft reply rename move copy export import merge deploy
+    start stop restart pay charge transfer approve assign archive attach message remind turn switch put
 """
+# After "and" these do too.
+_OTHERS = "let see know include could can would please what how when where who which is are also then i we"
+_VERB = "|".join(_VERBS.split())
+_BEGINNING = "|".join((*_VERBS.split(), *_OTHERS.split()))
 _JOINTS = re.compile(
     r"(?<=[.!?;]) "
     r"|,? (?:and then|then|also|after that|afterwards|as well as|additionally|furthermore|moreover|finally),? "
-    rf"|,? (?:and|or|but) (?=(?:{'|'.join(_BEGINNINGS.split())})\b)",
+    rf"|,? (?:and|or|but) (?=(?:{_BEGINNING})\b)"
+    rf"|, (?=(?:{_VERB})\b)",
     re.IGNORECASE,
 )
 
