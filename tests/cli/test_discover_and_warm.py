@@ -134,6 +134,9 @@ def test_with_every_server_disabled_it_says_how_to_find_what_enables_them(machin
 def test_with_discovery_switched_off_it_says_so(machine: Machine) -> None:
     machine.configure("discovery: {enabled: false, servers: {a: {command: never-started}}}")
     assert "discovery.enabled: false" in machine.run("warm").out
+    named = machine.run("warm", "a")
+    assert named.code == 2
+    assert "the server 'a' is disabled, as all are (discovery.enabled: false)" in named.err
 
 
 def test_a_number_of_retries_that_is_none_is_refused(machine: Machine) -> None:

@@ -23,7 +23,9 @@ def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]
 
 
 def _missing(settings: Settings, name: str, offered_names: Iterable[str]) -> ServerNotFound:
-    return disabled(settings, name) or ServerNotFound(f"no server is called {name!r}", nearest=nearest(name, offered_names))
+    return disabled(settings, name) or ServerNotFound(
+        f"no server is called {name!r}", nearest=nearest(name, offered_names)
+    )
 
 
 def disabled(settings: Settings, name: str) -> ServerNotFound | None:
@@ -31,6 +33,8 @@ def disabled(settings: Settings, name: str) -> ServerNotFound | None:
     origin = next((spec.origin for spec in settings.servers if spec.name == name), None)
     if origin is None:
         return None
+    if not settings.enabled:
+        return ServerNotFound(f"the server {name!r} is disabled, as all are (discovery.enabled: false)")
     return ServerNotFound(f"the server {name!r} is disabled ({where_disabled(name, origin)})")
 
 
