@@ -88,6 +88,36 @@ async def test_it_is_told_each_time_that_all_is_learnt(store: CatalogStore) -> N
     assert left == [None, None]
 
 
+async def test_nobody_is_told_when_a_change_taught_nothing(store: CatalogStore) -> None:
+    save(store, "files", *FILES)
+    stock, threads = open_stock(store), list[int]()
+    study = Study(stock, when_learnt=lambda: threads.append(threading.get_ident()))
+    study.start(lambda: None)
+    assert await study.settle(30)
+    stock.invalidate("files")
+    assert await study.settle(30)
+    await study.close()
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+
+
+async def test_learning_goes_on_though_whoever_is_told_fails(store: CatalogStore) -> None:
+    def fail() -> None:
+        raise OSError("no memory to give back")
+
+    save(store, "files", *FILES)
+    stock = open_stock(store)
+    study = Study(stock, when_learnt=fail)
+    study.start(lambda: None)
+    assert await study.settle(30)
+    save(store, "mail", *MAIL)
+    stock.invalidate("mail")
+    assert await study.settle(30)
+    await study.close()
+    assert stock.finder.next_lesson() is None
+    assert found(stock, "drop a colleague a note")[0] == "mail:send"
+
+
 async def test_the_next_start_indexes_nothing_anew(store: CatalogStore, path: Path) -> None:
     save(store, "files", *FILES)
     async with studying(open_stock(store, path)) as study:

@@ -124,6 +124,21 @@ def test_with_no_server_there_is_nothing_to_do(machine: Machine) -> None:
     assert machine.run("warm", "--json").json["totalServers"] == 0
 
 
+def test_with_every_server_disabled_it_says_how_to_find_what_enables_them(machine: Machine) -> None:
+    machine.configure("servers: {a: {command: never-started, enabled: false}}")
+    for command in ("discover", "warm", "doctor"):
+        ran = machine.run(command)
+        assert (ran.code, ran.out) == (0, "No server is enabled. `toolcrib list` says of each what switches it on.\n")
+
+
+def test_with_discovery_switched_off_it_says_so(machine: Machine) -> None:
+    machine.configure("discovery: {enabled: false, servers: {a: {command: never-started}}}")
+    assert "discovery.enabled: false" in machine.run("warm").out
+    named = machine.run("warm", "a")
+    assert named.code == 2
+    assert "the server 'a' is disabled, as all are (discovery.enabled: false)" in named.err
+
+
 def test_a_number_of_retries_that_is_none_is_refused(machine: Machine) -> None:
     assert machine.run("warm", "--retries", "-1").code == 1
 

@@ -7,10 +7,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.machine import BOUND_SECONDS, Machine, eventually
+from toolcrib.discovery.reads import ConfiguredReads
+from toolcrib.gateway import Gateway
+from toolcrib.model.reading import ServerReading
+from toolcrib.model.view import ToolSummary
 from toolcrib.upstream.watchdog_process import read_process
 
 
@@ -59,6 +64,43 @@ def test_a_server_that_cannot_start_is_shown_with_the_reason(machine: Machine) -
     ran = machine.run("list")
     assert ran.code == 0
     assert "Status: Error: the command 'no-such-program' was not found" in ran.out
+
+
+def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.workshop("friendly", "broken")
+    read = ConfiguredReads.read
+
+    async def spoilt(reader: ConfiguredReads, server: str, slot: Any) -> ServerReading:
+        if server == "broken":
+            raise ValueError(server)
+        return await read(reader, server, slot)
+
+    monkeypatch.setattr(ConfiguredReads, "read", spoilt)
+    ran = machine.run("list")
+    assert ran.code == 0
+    assert "· friendly (7 tools)" in ran.out
+    assert "✗ broken (0 tools)" in ran.out
+    assert "Status: Error: reading it failed inside the gateway: ValueError" in ran.out
+
+
+def test_an_error_that_nobody_foresaw_while_tools_are_counted_does_not_end_the_command(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.workshop("friendly", "broken")
+    list_tools = Gateway.list_tools
+
+    async def spoilt(gateway: Gateway, server: str, **options: Any) -> list[ToolSummary]:
+        if server == "broken":
+            raise ValueError(server)
+        return await list_tools(gateway, server, **options)
+
+    monkeypatch.setattr(Gateway, "list_tools", spoilt)
+    ran = machine.run("list")
+    assert ran.code == 0
+    assert "· friendly (7 tools)" in ran.out
+    assert "✗ broken: reading it failed inside the gateway: ValueError" in ran.err
 
 
 def test_a_changed_entry_is_read_again(machine: Machine) -> None:

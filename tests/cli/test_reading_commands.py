@@ -267,6 +267,18 @@ def test_a_server_disabled_in_the_file_of_a_client_is_listed_with_that_file(mach
     assert f"Status: Disabled (in {file})" in shown
 
 
+@pytest.mark.parametrize("command", ["tools", "warm"])
+def test_a_server_disabled_in_the_file_of_a_client_is_not_said_to_be_enabled_by_us(
+    command: str, machine: Machine
+) -> None:
+    file = machine.home / "claude.json"
+    file.write_text('{"mcpServers": {"paint": {"command": "never-started", "disabled": true}}}', "utf-8")
+    machine.configure(f"sources: [{{type: claude-desktop, path: {file}}}]")
+    ran = machine.run(command, "paint", "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["message"] == f"the server 'paint' is disabled (in {file})"
+
+
 def test_a_server_whose_last_reading_failed_is_marked_though_its_tools_are_known(seeded: Machine) -> None:
     seeded.stock({}, failed={"github": "it went away"})
     shown = seeded.run("list").out

@@ -14,7 +14,7 @@ from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.discovery.background import COALESCE_SECONDS, LEASE_SECONDS, Discovery
 from toolcrib.discovery.turns import Turns
-from toolcrib.errors import ServerConnectionError
+from toolcrib.errors import ServerConnectionError, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
 from toolcrib.rules.rulebook import RuleBook
@@ -328,6 +328,17 @@ async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
         await need(us, "a")
         assert us.discovery.failure("a") is None
         assert us.reader.reads == ["a", "a"]
+
+
+async def test_an_error_that_nobody_foresaw_is_recorded_as_a_failure_of_that_server() -> None:
+    async def spoil(server: str) -> None:
+        raise ValueError(server)
+
+    async with crew("a") as us:
+        us.reader.during = spoil
+        with pytest.raises(UpstreamError, match="failed inside the gateway: ValueError"):
+            await us.discovery.read_now("a")
+        assert us.store.servers()["a"].error == "reading it failed inside the gateway: ValueError"
 
 
 async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are_made_behind_the_answer() -> None:

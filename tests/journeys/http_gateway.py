@@ -92,12 +92,15 @@ def write_config(folder: Path, servers: Mapping[str, Any], **discovery: Any) -> 
 
 
 @contextmanager
-def gateway_process(folder: Path, config: Path, environment: Mapping[str, str]) -> Iterator[RunningGateway]:
+def gateway_process(
+    folder: Path, config: Path, environment: Mapping[str, str], *options: str
+) -> Iterator[RunningGateway]:
     """Start the gateway on a free port and wait until it says where; it is gone at the end, whatever happened."""
     home, out, err = folder / "home", folder / "stdout.txt", folder / "stderr.txt"
     env = {**environment, "TOOLCRIB_HOME": str(home)}
     with out.open("wb") as stdout, err.open("wb") as stderr:
-        process = subprocess.Popen(command_line(config, "--port", "0"), stdout=stdout, stderr=stderr, env=env)
+        command = command_line(config, "--port", "0", *options)
+        process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=env)
     try:
         eventually(lambda: process.poll() is not None or _URL.search(out.read_text(encoding="utf-8")))
         said = _URL.search(out.read_text(encoding="utf-8"))

@@ -121,16 +121,18 @@ def test_the_token_is_kept_between_starts_and_shown_nowhere(
     assert tokens[0] == tokens[1]
 
 
+@pytest.mark.parametrize("options", [(), ("--demo",)])
 def test_the_greeting_has_an_entry_with_which_a_client_can_start_it(
-    tmp_path: Path, process_environment: dict[str, str]
+    options: tuple[str, ...], tmp_path: Path, process_environment: dict[str, str]
 ) -> None:
     """Somebody who ran `make run` has no `toolcrib` on the path of a client."""
     config = write_config(tmp_path, {})
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with gateway_process(tmp_path, config, process_environment, *options) as gateway:
         greeting = gateway.stdout
     entry = json.loads(next(line for line in greeting.splitlines() if '"command"' in line))["mcpServers"]["toolcrib"]
-    assert entry["args"][-3:] == ["--config", str(config), "serve"]
-    version = [entry["command"], *entry["args"][:-3], "--version"]
+    told = ["--config", str(config), "serve", *options]
+    assert entry["args"][-len(told) :] == told
+    version = [entry["command"], *entry["args"][: -len(told)], "--version"]
     ran = subprocess.run(version, env={}, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
     assert ran.stdout.startswith("toolcrib ")
 

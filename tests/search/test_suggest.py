@@ -48,6 +48,23 @@ def test_a_short_name_with_swapped_letters_and_a_like_wording_are_still_offered(
     assert nearest(typed, [meant]) == [meant]
 
 
+@pytest.mark.parametrize(
+    ("typed", "there"),
+    [
+        ("issue", "list_issues_for_repo"),
+        ("fetch", "fetch_url_as_markdown"),
+        ("fetch_url_as_markdown", "fetch"),
+        ("log", "git_log"),
+    ],
+)
+def test_a_telling_part_of_a_much_longer_name_is_offered(typed: str, there: str) -> None:
+    assert nearest(typed, ["send_mail", there]) == [there]
+
+
+def test_a_few_letters_of_a_much_longer_name_are_no_guess() -> None:
+    assert nearest("digital_weather_station", ["git", "list_issues_for_repo"]) == []
+
+
 @pytest.mark.parametrize("typed", ["zzzzzz", "", "   ", "🎉"])
 def test_a_name_like_no_other_gets_no_suggestion(typed: str) -> None:
     assert nearest(typed, NAMES) == []

@@ -25,6 +25,17 @@ give_back()
 print(before - resident(), len(last))
 """
 FREED = 19_000_000
+AFTER_LOADING = """
+import gc
+from toolcrib.cli.main import main
+from toolcrib.server.tuning import settle
+
+usual = gc.get_threshold()
+main(["--config", "missing.yaml", "list"])
+loading = gc.get_threshold()
+settle()
+print(loading[0] > usual[0], gc.get_threshold())
+"""
 
 
 def test_freed_memory_is_given_back_and_what_is_in_use_stays() -> None:
@@ -32,3 +43,10 @@ def test_freed_memory_is_given_back_and_what_is_in_use_stays() -> None:
     given_back, in_use = map(int, ended.stdout.split())
     assert in_use == 100_000
     assert given_back > FREED * 0.8 or sys.platform != "linux"
+
+
+def test_a_gateway_that_serves_looks_for_garbage_at_the_usual_rate_again() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", AFTER_LOADING], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert ended.stdout.splitlines()[-1] == "True (700, 10, 10)"

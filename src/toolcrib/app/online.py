@@ -36,8 +36,8 @@ async def open_gateway(
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
     Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
-    Without `read_due` no server is read before someone needs it. `when_learnt` is called each time the search has learnt
-    all tools there are.
+    Without `read_due` no server is read before someone needs it. `when_learnt` is called, in a thread, each time the search
+    has learnt something and nothing is left.
     """
     path = Path(config) if config is not None else None
     parts = GatewayParts(settings or load_settings(path, env=env), env, face, opener, when_learnt)

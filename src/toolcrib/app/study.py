@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class Study:
     """Keeps the index of a stock up to date; a search never waits for it.
 
-    `when_learnt` is called each time nothing is left to learn.
+    `when_learnt` is called in a thread, each time that something was learnt and nothing is left.
     """
 
     def __init__(self, stock: Stock, when_learnt: Callable[[], None] = lambda: None) -> None:
@@ -62,9 +62,10 @@ class Study:
                 tell = _nothing
                 # Already now: learning takes long, and the next start should not have to index again.
                 await self._write()
-                await self._learn()
+                learnt = await self._learn()
                 await self._write()
-                self._when_learnt()
+                if learnt:
+                    await self._tell_learnt()
             except StoreUnavailable as trouble:
                 log.warning("the search index waits for the catalogue: %s", trouble.message)
             self._settled.set()
@@ -73,12 +74,21 @@ class Study:
         for _ in iter(self._stock.index_next, False):
             await asyncio.sleep(0)  # others first
 
-    async def _learn(self) -> None:
-        """Lesson by lesson; what was added meanwhile is indexed in between."""
+    async def _learn(self) -> bool:
+        """Lesson by lesson; what was added meanwhile is indexed in between. Whether there was any lesson."""
+        learnt = False
         while (lesson := self._stock.finder.next_lesson()) is not None:
             vectors = await asyncio.to_thread(lesson.learn)
             self._stock.finder.take(lesson, vectors)
             await self._index()
+            learnt = True
+        return learnt
+
+    async def _tell_learnt(self) -> None:
+        try:
+            await asyncio.to_thread(self._when_learnt)
+        except Exception:  # learning goes on, whatever others make of it
+            log.debug("what follows on learning failed", exc_info=True)
 
     async def _write(self) -> None:
         write = self._stock.finder.to_write()

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from toolcrib.app.offline import offered
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.search.suggest import nearest
+
+DISCOVERY_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
 
 
 def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
@@ -21,11 +23,32 @@ def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]
 
 
 def _missing(settings: Settings, name: str, offered_names: Iterable[str]) -> ServerNotFound:
-    if any(spec.name == name for spec in settings.servers):
-        return disabled(name)
-    return ServerNotFound(f"no server is called {name!r}", nearest=nearest(name, offered_names))
+    return disabled(settings, name) or ServerNotFound(
+        f"no server is called {name!r}", nearest=nearest(name, offered_names)
+    )
 
 
-def disabled(name: str) -> ServerNotFound:
-    """The error for a server that is configured, but switched off."""
-    return ServerNotFound(f"the server {name!r} is disabled; `toolcrib enable {name}` switches it on")
+def disabled(settings: Settings, name: str) -> ServerNotFound | None:
+    """The error for a server that is configured, but switched off; None for one that nobody configured."""
+    origin = next((spec.origin for spec in settings.servers if spec.name == name), None)
+    if origin is None:
+        return None
+    if not settings.enabled:
+        return ServerNotFound(f"the server {name!r} is disabled, as all are (discovery.enabled: false)")
+    return ServerNotFound(f"the server {name!r} is disabled ({where_disabled(name, origin)})")
+
+
+def where_disabled(name: str, origin: Origin) -> str:
+    """What switches a disabled server on: a command for one of our own file, else the file that says so."""
+    if origin.source == Origin().source:
+        return f"`toolcrib enable {name}` switches it on"
+    return f"in {origin.file or origin.source}"
+
+
+def why_none(settings: Settings) -> str:
+    """Why there is no server to do anything with."""
+    if not settings.enabled:
+        return DISCOVERY_OFF
+    if settings.servers:
+        return "No server is enabled. `toolcrib list` says of each what switches it on."
+    return "No server is configured."

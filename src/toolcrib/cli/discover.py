@@ -10,7 +10,7 @@ from typing import Any
 
 from toolcrib.app.discovering import discovery_options
 from toolcrib.app.online import open_gateway
-from toolcrib.cli.chosen import chosen_servers
+from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     outcomes: list[ServerOutcome] = with_service(settings, specs, output, work)
     if output.as_json:
         output.json({"servers": [outcome_json(outcome) for outcome in outcomes]})
+    elif not outcomes:
+        output.out.write(why_none(settings))
     else:
         _print(outcomes, output)
     return exit_code(outcomes)
@@ -93,9 +95,6 @@ def exit_code(outcomes: Sequence[ServerOutcome]) -> int:
 
 
 def _print(outcomes: Sequence[ServerOutcome], output: Output) -> None:
-    if not outcomes:
-        output.out.write("No server is configured.")
-        return
     rows = [_row(outcome) for outcome in outcomes]
     styles = ["green" if outcome.error is None else "red" for outcome in outcomes]
     print_table(output.out, ("SERVER", "TOOLS", "DETAIL"), rows, styles)

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolcrib.app.checkup import Checkup, check_server
 from toolcrib.app.online import open_gateway
-from toolcrib.cli.chosen import chosen_servers
+from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
                 "problems": [problem_json(one) for one in left_out],
             }
         )
+    elif not checkups:
+        output.out.write(why_none(settings))
     else:
         _print(checkups, output)
     return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
@@ -65,9 +67,6 @@ async def _check(gateway: Gateway, spec: ServerSpec, slots: asyncio.Semaphore, p
 
 def _print(checkups: Sequence[Checkup], output: Output) -> None:
     out = output.out
-    if not checkups:
-        out.write("No server is configured.")
-        return
     rows = [
         (
             f"{'✓' if one.is_fine else '✗'} {one.server}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,8 @@ from toolcrib.config.settings import Settings
 from toolcrib.discovery.many import Slot, each_within
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
+
+log = logging.getLogger(__name__)
 
 # What the tools mean is learnt along: a hundred take a second.
 LEARNING_SECONDS = 20.0
@@ -50,6 +53,11 @@ async def _read(gateway: Gateway, progress: Progress, server: str, slot: Slot) -
             tools = await gateway.list_tools(server, include_disabled=True)
         except ToolcribError as error:
             progress.failed(server, error.message)
+            return False
+        except Exception as error:  # one server must not end the command for the others, whatever happens
+            reason = f"reading it failed inside the gateway: {type(error).__name__}"
+            log.warning("%s: %s", server, reason, exc_info=log.isEnabledFor(logging.DEBUG))
+            progress.failed(server, reason)
             return False
         progress.done(server, f"{len(tools)} tools")
         return True

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolcrib.cli.chosen import DISCOVERY_OFF, where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import Reading, open_for_reading
@@ -121,18 +122,12 @@ def _status(one: Listed) -> str:
         case "error":
             return f"Error: {clean(one.server.status.reason)}"
         case "disabled":
-            return f"Disabled ({_switched_on(one)})"
-
-
-def _switched_on(one: Listed) -> str:
-    if one.origin.source == Origin().source:
-        return f"`toolcrib enable {clean(one.server.name)}` switches it on"
-    return f"in {clean(one.origin.file or one.origin.source)}"
+            return f"Disabled ({clean(where_disabled(one.server.name, one.origin))})"
 
 
 def _why_none(reading: Reading) -> str:
     if not reading.settings.enabled:
-        return "Discovery is switched off in the configuration (discovery.enabled: false)."
+        return DISCOVERY_OFF
     return "No server is configured yet. `toolcrib config sources` shows where servers are looked for."
 
 

@@ -53,9 +53,7 @@ class Reading:
         """Raise the error for a server nobody configured, or that is switched off."""
         if self.stock.knows(server):
             return
-        if any(spec.name == server for spec in self.settings.servers):
-            raise disabled(server)
-        raise missing(self.stock, server, "")
+        raise disabled(self.settings, server) or missing(self.stock, server, "")
 
 
 def settings_of(options: argparse.Namespace, output: Output) -> Settings:

@@ -107,7 +107,8 @@ async def _reload(gateway: Gateway) -> None:
 def _own_entry(options: argparse.Namespace) -> str:
     """What a client needs to start us itself; it knows neither this shell's PATH nor its variables."""
     launch = own_launch(os.environ, Path(options.config).absolute() if options.config else None)
-    entry = {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
+    demo = ["--demo"] if options.demo else []
+    entry = {"command": launch.command, "args": [*launch.args, *demo], "env": dict(launch.env)}
     return json.dumps({"mcpServers": {"toolcrib": {key: value for key, value in entry.items() if value}}})
 
 

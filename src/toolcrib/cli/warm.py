@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from toolcrib.cli.chosen import chosen_servers
+from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.discover import options_of, outcome_json, with_service
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output
@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     stats, done = with_service(settings, specs, output, work, title="Warming servers")
     if output.as_json:
         output.json(_as_json(stats, done))
+    elif not done:
+        output.out.write(why_none(settings))
     else:
         _print(stats, done, output.out)
     return FAILED if stats.failed else OK
@@ -85,9 +87,6 @@ def _as_json(stats: WarmStats, done: Done) -> dict[str, Any]:
 
 
 def _print(stats: WarmStats, done: Done, out: Terminal) -> None:
-    if not done:
-        out.write("No server is configured.")
-        return
     for outcome, action in done:
         sign, style = _SIGNS[action]
         out.paragraph(f"{sign} {outcome.config.name}: {_detail(outcome, action)}", "", style)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.discovery.turns import HeldTurn, Turns
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import ToolcribError, UpstreamError
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.stock import Stock
@@ -224,6 +224,12 @@ class Discovery:
             reading = await self._reader.read(server, turn)
         except ToolcribError as error:
             await self._save_failure(spec, error)
+            return
+        except Exception as error:
+            # Nobody waits for this task's result: unless it is written down, the server would seem never to have been tried.
+            log.exception("%s: reading it failed in an unforeseen way", server)
+            message = f"reading it failed inside the gateway: {type(error).__name__}"
+            await self._save_failure(spec, UpstreamError(message, server=server, hint="The log has the details."))
             return
         await self._save(spec, reading)
         self._on_read(server)

@@ -92,7 +92,7 @@ def kept_index(tools: Sequence[Tool], path: Path) -> ToolIndex:
     """The index in that file, which is made where it is not there yet; those of earlier copies go."""
     try:
         return loaded_index().load(path)
-    except ToolcribError:
+    except ToolcribError:  # IndexUnreadable; naming it would load numpy before there is an index to read
         index = build_index(tools)
     try:
         index.save(path)

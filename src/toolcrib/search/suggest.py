@@ -14,6 +14,8 @@ _COMPARED = 40
 # Two letters of a short name swapped are 0.67; names that only share some letters stay below.
 _ALIKE_ENOUGH = 0.65
 _SHORTEST_PART = 3
+# A part of so many letters tells what is meant, however long the whole; a shorter one only where it is much of it.
+_TELLING_PART = 5
 
 
 def nearest(name: str, candidates: Iterable[str], limit: int = 5) -> list[str]:
@@ -50,10 +52,11 @@ def _likeness(wanted: str, shape: str) -> float:
 
 
 def _containment(wanted: str, shape: str) -> float:
-    """1 for equal names, between 0.5 and 1 where one is a part of the other, else 0."""
+    """1 for equal names, at least 0.5 where one is a part of the other, else 0."""
     shorter, longer = sorted((wanted, shape), key=len)
     if shorter == longer:
         return 1.0
     if len(shorter) < _SHORTEST_PART or shorter not in longer:
         return 0.0
-    return 0.5 + 0.5 * len(shorter) / len(longer)
+    least = _ALIKE_ENOUGH if len(shorter) >= _TELLING_PART else 0.5
+    return least + (1 - least) * len(shorter) / len(longer)

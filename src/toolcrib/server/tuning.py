@@ -9,6 +9,8 @@ from contextlib import suppress
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 KEPT_BYTES = 16 * 1024 * 1024
+# What the interpreter starts with; whoever started us may have changed it.
+USUAL_GARBAGE_THRESHOLD = (700, 10, 10)
 
 
 def settle() -> None:
@@ -17,6 +19,8 @@ def settle() -> None:
     # What was imported stays for good: a full collection over it would stop every call for tens of milliseconds.
     gc.collect()
     gc.freeze()
+    # Loading a command looks for garbage seldom; calls make some, and a gateway that serves for days must not let it pile up.
+    gc.set_threshold(*USUAL_GARBAGE_THRESHOLD)
 
 
 def give_back() -> None:
