@@ -20,6 +20,7 @@ from toolcrib.search.arrays_file import ArraysFile, as_bytes
 from toolcrib.search.encoder import SHIPPED_WEIGHTS, Encoder
 from toolcrib.search.encoder_text import document_text
 from training.corpus import OWN_INTENTS, Entry, Item, read_corpus
+from training.descent import descend
 from training.install import record
 
 SEED = 1
@@ -82,11 +83,12 @@ def pools(entries: Sequence[Entry], items: Sequence[Item], tools: Floats, querie
 
 
 def fit(known: Sequence[Pool]) -> Floats:
-    """Adam on the log-likelihood of the right tools among all of their pool, with a falling rate."""
+    """The matrix under which the right tools are likeliest among all of their pool, not far from the identity."""
     chance = np.random.default_rng(SEED)
     identity = np.eye(known[0].tools.shape[1], dtype=np.float32)
-    matrix, mean, square = identity.copy(), np.zeros_like(identity), np.zeros_like(identity)
-    for step in range(1, STEPS + 1):
+    losses: list[float] = []
+
+    def gradient(matrix: Floats) -> Floats:
         slope = 2 * DEARNESS * (matrix - identity)
         loss = 0.0
         for pool in known:
@@ -94,13 +96,12 @@ def fit(known: Sequence[Pool]) -> Floats:
             own_loss, own_slope = _blame(matrix, pool, drawn, chance)
             loss += pool.share * own_loss
             slope += pool.share * own_slope
-        mean = 0.9 * mean + 0.1 * slope
-        square = 0.999 * square + 0.001 * slope**2
-        size = np.sqrt(square / (1 - 0.999**step)) + 1e-8
-        matrix = matrix - RATE * (1 - step / (STEPS + 1)) * (mean / (1 - 0.9**step)) / size
-        if step % 50 == 0:
-            print(f"step {step}: loss {loss:.3f}", flush=True)
-    return matrix.astype(np.float32)
+        losses.append(loss)
+        if len(losses) % 50 == 0:
+            print(f"step {len(losses)}: loss {loss:.3f}", flush=True)
+        return slope
+
+    return descend(identity, gradient, steps=STEPS, rate=RATE, long_memory=0.999).astype(np.float32)
 
 
 def _blame(matrix: Floats, pool: Pool, drawn: Numbers, chance: np.random.Generator) -> tuple[float, Floats]:

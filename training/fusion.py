@@ -20,6 +20,7 @@ from toolcrib.search.encoder import Encoder
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.index_file import IndexUnreadable
 from training.corpus import DEV_SETS, INTENTS, DevSet, Entry, labelled_queries, read_entries, validation_queries
+from training.descent import descend
 from training.typos import mistype
 
 DEPTH = 10
@@ -77,7 +78,7 @@ def fit_weights(sets: Sequence[Sequence[Asked]], steps: int = 150) -> Floats:
     def gradient(weights: Floats) -> Floats:
         return np.mean([_softmax_gradient(weights, *batch) for batch in batches], axis=0)
 
-    return _descend(weights, gradient, steps, rate=0.05)
+    return descend(weights, gradient, steps=steps, rate=0.05, long_memory=0.99)
 
 
 def climbed(asked: Mapping[str, Sequence[Asked]], weights: Floats) -> Floats:
@@ -111,19 +112,7 @@ def fit_chances(sets: Sequence[Sequence[Asked]], weights: Floats, steps: int = 1
             parts.append(signs.T @ wrongness / len(signs))
         return np.mean(parts, axis=0)
 
-    return _descend(fusion.CHANCE.astype(np.float64), gradient, steps, rate=0.05)
-
-
-def _descend(start: Floats, gradient: Callable[[Floats], Floats], steps: int, rate: float) -> Floats:
-    """Adam, with a falling rate."""
-    values, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
-    for step in range(1, steps + 1):
-        slope = gradient(values)
-        mean = 0.9 * mean + 0.1 * slope
-        square = 0.99 * square + 0.01 * slope**2
-        size = np.sqrt(square / (1 - 0.99**step)) + 1e-9
-        values -= rate * (1 - step / (steps + 1)) * (mean / (1 - 0.9**step)) / size
-    return values
+    return descend(fusion.CHANCE.astype(np.float64), gradient, steps=steps, rate=0.05, long_memory=0.99)
 
 
 def _padded(asked: Sequence[Asked]) -> tuple[Floats, NDArray[np.bool_], Floats]:
