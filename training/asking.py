@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from toolcrib.search.arrays_file import ArraysFile, as_bytes
 from toolcrib.search.encoder import SHIPPED_WEIGHTS, Encoder
 from toolcrib.search.encoder_text import document_text
+from toolcrib.search.transformer import unit
 from training.corpus import OWN_INTENTS, Entry, Item, read_corpus
 from training.descent import descend
 from training.install import record
@@ -128,10 +129,6 @@ def _softmax(scores: Floats) -> Floats:
     grown = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: Floats = grown / grown.sum(axis=1, keepdims=True)
     return shares
-
-
-def unit(vectors: Floats) -> Floats:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def install(matrix: Floats) -> None:

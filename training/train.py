@@ -182,10 +182,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--budget-seconds", type=float, default=560)
     parser.add_argument("--base", choices=sorted(TEACHER_RATES), default="mpnet", help="what the teacher is made from")
     parser.add_argument("--teachers", type=int, default=1, help="fine-tuned with different seeds, then averaged")
-    parser.add_argument("--teacher-seconds", type=float, default=230, help="for all of them together")
-    parser.add_argument("--teacher-steps", type=int, default=1500)
+    parser.add_argument("--teacher-seconds", type=float, default=560, help="for all of them together")
+    parser.add_argument("--teacher-steps", type=int, default=2600)
     parser.add_argument("--teacher-batch", type=int, default=512)
-    parser.add_argument("--student-steps", type=int, default=12_000, help="0 stops after the teacher")
+    parser.add_argument("--student-steps", type=int, default=9000, help="0 stops after the teacher")
     parser.add_argument("--student-batch", type=int, default=1024)
     parser.add_argument("--student-layers", type=int, choices=sorted(STUDENT_LAYERS), default=6)
     parser.add_argument(

@@ -48,13 +48,23 @@ def open_stock(store: CatalogStore, path: Path | None = None) -> Stock:
 
 
 @asynccontextmanager
-async def studying(stock: Stock, when_indexed: Callable[[], None] = lambda: None) -> Any:
-    study = Study(stock)
+async def studying(
+    stock: Stock, when_indexed: Callable[[], None] = lambda: None, *, when_learnt: Callable[[], None] = lambda: None
+) -> Any:
+    study = Study(stock, when_learnt)
     study.start(when_indexed)
     try:
         yield study
     finally:
         await study.close()
+
+
+async def read_mail_meanwhile(store: CatalogStore, stock: Stock, study: Study) -> None:
+    """All is learnt, then another server is read, and that is learnt too."""
+    assert await study.settle(30)
+    save(store, "mail", *MAIL)
+    stock.invalidate("mail")
+    assert await study.settle(30)
 
 
 def found(stock: Stock, query: str) -> list[str]:
@@ -78,25 +88,18 @@ async def test_every_tool_is_indexed_learnt_and_written_down(store: CatalogStore
 async def test_it_is_told_each_time_that_all_is_learnt(store: CatalogStore) -> None:
     save(store, "files", *FILES)
     stock, left = open_stock(store), list[object]()
-    study = Study(stock, when_learnt=lambda: left.append(stock.finder.next_lesson()))
-    study.start(lambda: None)
-    assert await study.settle(30)
-    save(store, "mail", *MAIL)
-    stock.invalidate("mail")
-    assert await study.settle(30)
-    await study.close()
+    async with studying(stock, when_learnt=lambda: left.append(stock.finder.next_lesson())) as study:
+        await read_mail_meanwhile(store, stock, study)
     assert left == [None, None]
 
 
 async def test_nobody_is_told_when_a_change_taught_nothing(store: CatalogStore) -> None:
     save(store, "files", *FILES)
     stock, threads = open_stock(store), list[int]()
-    study = Study(stock, when_learnt=lambda: threads.append(threading.get_ident()))
-    study.start(lambda: None)
-    assert await study.settle(30)
-    stock.invalidate("files")
-    assert await study.settle(30)
-    await study.close()
+    async with studying(stock, when_learnt=lambda: threads.append(threading.get_ident())) as study:
+        assert await study.settle(30)
+        stock.invalidate("files")
+        assert await study.settle(30)
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
 
@@ -107,13 +110,8 @@ async def test_learning_goes_on_though_whoever_is_told_fails(store: CatalogStore
 
     save(store, "files", *FILES)
     stock = open_stock(store)
-    study = Study(stock, when_learnt=fail)
-    study.start(lambda: None)
-    assert await study.settle(30)
-    save(store, "mail", *MAIL)
-    stock.invalidate("mail")
-    assert await study.settle(30)
-    await study.close()
+    async with studying(stock, when_learnt=fail) as study:
+        await read_mail_meanwhile(store, stock, study)
     assert stock.finder.next_lesson() is None
     assert found(stock, "drop a colleague a note")[0] == "mail:send"
 

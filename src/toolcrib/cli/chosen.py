@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolcrib.answers import SWITCHED_OFF
 from toolcrib.app.offline import offered
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.search.suggest import nearest
-
-DISCOVERY_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
 
 
 def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
@@ -48,7 +47,7 @@ def where_disabled(name: str, origin: Origin) -> str:
 def why_none(settings: Settings) -> str:
     """Why there is no server to do anything with."""
     if not settings.enabled:
-        return DISCOVERY_OFF
+        return SWITCHED_OFF
     if settings.servers:
         return "No server is enabled. `toolcrib list` says of each what switches it on."
     return "No server is configured."

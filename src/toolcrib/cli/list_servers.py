@@ -6,7 +6,8 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolcrib.cli.chosen import DISCOVERY_OFF, where_disabled
+from toolcrib.answers import SWITCHED_OFF
+from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import Reading, open_for_reading
@@ -127,7 +128,7 @@ def _status(one: Listed) -> str:
 
 def _why_none(reading: Reading) -> str:
     if not reading.settings.enabled:
-        return DISCOVERY_OFF
+        return SWITCHED_OFF
     return "No server is configured yet. `toolcrib config sources` shows where servers are looked for."
 
 
