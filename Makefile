@@ -62,7 +62,7 @@ model: $(READY)  ## build the search model from DATA=folder; wants a GPU (traini
 	$(BIN)/python -m training.prepare $(DATA)
 	$(BIN)/python -m training.train --out training/.out --budget-seconds 3600
 	$(BIN)/python -m training.install training/.out
-	$(BIN)/python -m training.asking $(DATA) --cache training/.cache
+	OPENBLAS_NUM_THREADS=2 $(BIN)/python -m training.asking $(DATA) --cache training/.cache
 	$(BIN)/python -m training.words $(DATA)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m training.fusion $(DATA) --cache training/.cache
 
