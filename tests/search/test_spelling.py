@@ -101,3 +101,8 @@ def test_the_words_of_the_trade_are_plain_and_each_there_once() -> None:
     assert len(trade) == len(set(trade)) > 1_000
     assert all(word.isascii() and word.isalpha() and word.islower() for word in trade)
     assert "login" in trade
+
+
+def test_two_swapped_letters_are_likelier_than_a_wrong_one() -> None:
+    spelling = Spelling(["piece", "price"], {"piec", "price"}.__contains__, ())
+    assert spelling.corrected("pirce") == "price"

@@ -6,6 +6,8 @@ import re
 
 MOST_CLAUSES = 3
 _FEWEST_WORDS = 3
+# Of a text longer than this the encoder reads only beginnings: what a long story leads up to stands alone, to be read.
+_LONG_STORY = 1_000
 # After "and" or a comma, these begin another wish; other words go on with the same one ("white and black").
 _VERBS = """
     get give find provide check create send tell list show fetch retrieve calculate compute search look suggest recommend
@@ -32,8 +34,9 @@ def clauses(text: str) -> list[str]:
     """Up to three parts of a request that asks for several things, in order; none where it is one wish."""
     parts = [part.strip(" ,.;") for part in _JOINTS.split(" ".join(text.split()))]
     parts = [part for part in parts if part.count(" ") >= _FEWEST_WORDS - 1]
+    alone = 1 if len(text) > _LONG_STORY else 0
     while len(parts) > MOST_CLAUSES:
         # The two neighbours that are shortest together stand as one.
-        first = min(range(len(parts) - 1), key=lambda place: len(parts[place]) + len(parts[place + 1]))
+        first = min(range(len(parts) - 1 - alone), key=lambda place: len(parts[place]) + len(parts[place + 1]))
         parts[first : first + 2] = [f"{parts[first]}. {parts[first + 1]}"]
     return parts if len(parts) > 1 else []

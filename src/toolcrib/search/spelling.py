@@ -50,7 +50,7 @@ class Spelling:
         if any(place < self._everyday and self._candidates[place] == plain for place in places):
             return word
         near = [place for place in places if _is_one_edit(plain, self._candidates[place])]
-        return self._candidates[min(near, key=self._preference)] if near else word
+        return self._candidates[min(near, key=lambda place: self._preference(plain, place))] if near else word
 
     def _hopeful(self, word: str) -> NDArray[np.int64]:
         """Places of the words of about the same letters and length."""
@@ -60,10 +60,10 @@ class Spelling:
         is_near = (apart <= _MOST_LETTERS_APART) & (np.abs(self._lengths - len(word)) <= 1)
         return np.flatnonzero(is_near)
 
-    def _preference(self, place: int) -> tuple[bool, int, str]:
-        """A word of the tools first, then the more common one."""
+    def _preference(self, typed: str, place: int) -> tuple[bool, bool, int, str]:
+        """A word of the tools first, then one with two letters swapped, the likeliest slip, then the more common one."""
         word = self._candidates[place]
-        return not self._is_known(stem(word)), min(place, self._everyday), word
+        return not self._is_known(stem(word)), not _is_swap(typed, word), min(place, self._everyday), word
 
 
 def longer_words(text: str) -> list[str]:
@@ -102,6 +102,15 @@ def _is_one_edit(word: str, other: str) -> bool:
     place = next((at for at, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
     if len(shorter) != len(longer):
         return len(longer) - len(shorter) == 1 and shorter[place:] == longer[place + 1 :]
-    rest, others = word[place:], other[place:]
-    is_swap = len(rest) > 1 and rest[0] == others[1] and rest[1] == others[0] and rest[2:] == others[2:]
-    return word != other and (is_swap or rest[1:] == others[1:])
+    return word != other and (word[place + 1 :] == other[place + 1 :] or _is_swap(word, other))
+
+
+def _is_swap(word: str, other: str) -> bool:
+    """Whether two neighbouring letters in the other order make one word of the other."""
+    if len(word) != len(other):
+        return False
+    apart = [place for place, (a, b) in enumerate(zip(word, other, strict=True)) if a != b]
+    if len(apart) != 2 or apart[1] != apart[0] + 1:
+        return False
+    first, second = apart
+    return word[first] == other[second] and word[second] == other[first]
