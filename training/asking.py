@@ -31,7 +31,7 @@ SCALE, DEARNESS = 20.0, 1e-3
 # Tools as alike as this to the right one are not held against it.
 EQUIVALENT = 0.93
 # How much of a batch asks for tools of which pool.
-SHARES = {"toucan": 0.75, "metatool": 0.10, "sealtools": 0.08, "bfcl": 0.07}
+SHARES = {"toucan": 0.65, "own": 0.10, "metatool": 0.10, "sealtools": 0.08, "bfcl": 0.07}
 _ENCODED_AT_ONCE = 2_000
 
 Floats = NDArray[np.float32]

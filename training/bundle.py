@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo", "azure_mcp", "stabletoolbench")
+POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo", "azure_mcp", "stabletoolbench", "own")
 SOURCES = ("intents", "extra", "metatool", "sealtools", "bfcl", "compound", "self")
 TRAINED_PIECES = 128
 MEASURED_PIECES = 160
@@ -72,9 +73,20 @@ class Bundle:
 
     def descriptions(self, tools: Array) -> Rows:
         """The descriptions alone, without marks."""
-        offsets = self.arrays["part_offsets"]
-        flat = self.arrays["part_pieces"]
-        return Rows.of([flat[offsets[4 * tool + 2] : offsets[4 * tool + 3]] for tool in tools], TRAINED_PIECES)
+        return Rows.of([self.part(tool, 2) for tool in tools], TRAINED_PIECES)
+
+    def part(self, number: int, part: int) -> Array:
+        """Server, name, description or parameters of a document, without marks."""
+        first, last = self.arrays["part_offsets"][4 * number + part : 4 * number + part + 2]
+        return self.arrays["part_pieces"][first:last]
+
+    def composed(self, parts: Sequence[Array], width: int) -> Array:
+        """The four parts as the encoder reads them."""
+        start, colon, bar, end = self.arrays["joints"]
+        server, name, description, parameters = parts
+        tail = [[bar], parameters] if len(parameters) else []
+        body = np.concatenate([[start], server, name, [colon], description, *tail])
+        return np.append(body[: width - 1], end)
 
     def dev_sets(self) -> list[DevQueries]:
         names = [key.removeprefix("dev_").removesuffix("_pool") for key in self.arrays if _names_dev_set(key)]
@@ -91,14 +103,8 @@ class Bundle:
         return DevQueries(name, rows, typo_rows, self.arrays[f"dev_{name}_tools"], int(own[0]), int(own[-1]) + 1)
 
     def _document(self, number: int, shown: tuple[int, ...], width: int) -> Array:
-        start, colon, bar, end = self.arrays["joints"]
-        flat, offsets = self.arrays["part_pieces"], self.arrays["part_offsets"][4 * number : 4 * number + 5]
-        server, name, description, parameters = (
-            flat[offsets[part] : offsets[part + 1]] if part in shown else flat[:0] for part in range(4)
-        )
-        tail = [[bar], parameters] if len(parameters) else []
-        body = np.concatenate([[start], server, name, [colon], description, *tail])
-        return np.append(body[: width - 1], end)
+        nothing = self.arrays["part_pieces"][:0]
+        return self.composed([self.part(number, part) if part in shown else nothing for part in range(4)], width)
 
 
 def _names_dev_set(key: str) -> bool:

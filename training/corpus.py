@@ -16,7 +16,10 @@ from toolcrib.model.tool import Tool
 from toolcrib.search.encoder_text import description_words, name_words, parameter_words, server_words
 from training.bundle import POOLS
 
-TRAINED_POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo")
+# Tools that we wrote ourselves, each with queries for it.
+OWN = "own"
+OWN_TOOLS = Path(__file__).parent / "written_tools.jsonl"
+TRAINED_POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo", OWN)
 DEV_SETS = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 INTENTS = "intents"
 # Queries that we wrote ourselves over tools of the data folder, the first for gaps that we saw.
@@ -82,6 +85,7 @@ def read_corpus(
     items = [
         *_intents("intents", folder / INTENTS / "train.jsonl", numbers, entries),
         *(item for path in extra for item in _intents("extra", path, numbers, entries)),
+        *_own_items(numbers),
         *(item for name in ("metatool", "sealtools", "bfcl") for item in _labelled_training(folder, name, numbers)),
     ]
     items = [item for item in items if _plain(item.text) not in asked_in_dev and is_readable(item.text)]
@@ -103,12 +107,30 @@ def read_entries(folder: Path, pools: Sequence[str] = POOLS) -> list[Entry]:
     kept_apart = {row["id"].split("::")[0] for row in read_rows(folder / INTENTS / "validation.jsonl")}
     entries: list[Entry] = []
     for pool in pools:
-        rows = list(read_rows(folder / pool / "tools.jsonl.gz"))
+        rows = list(_own_tools() if pool == OWN else read_rows(folder / pool / "tools.jsonl.gz"))
         # Forks of a held-back server carry its name: they are held back with it.
         names = {row["server"] for row in rows if pool == "toucan" and _group(pool, row) in kept_apart}
         own = [_entry(pool, row, pool in TRAINED_POOLS and row["server"] not in names) for row in rows]
         entries += sorted(own, key=lambda entry: (entry.group, entry.key))
     return entries
+
+
+def _own_tools() -> Iterator[dict[str, Any]]:
+    for row in read_rows(OWN_TOOLS):
+        if "name" in row:
+            properties = {name: {} for name in row["parameters"]}
+            yield {**row, "id": _own_key(row, row["name"]), "parameters": {"properties": properties}}
+
+
+def _own_items(numbers: dict[tuple[str, str], int]) -> Iterator[Item]:
+    """Queries for the tools that we wrote; a row without a name is a task for several tools of its server."""
+    for row in read_rows(OWN_TOOLS):
+        tools = [numbers[OWN, _own_key(row, name)] for name in row.get("tools") or [row["name"]]]
+        yield from (Item("intents" if "name" in row else "extra", text, tools) for text in row["q"])
+
+
+def _own_key(row: dict[str, Any], name: str) -> str:
+    return f"{row['server']}::{name}"
 
 
 def _entry(pool: str, row: dict[str, Any], is_trained: bool) -> Entry:

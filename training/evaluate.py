@@ -10,7 +10,8 @@ from torch import Tensor
 
 from training.bundle import MEASURED_PIECES, WHOLE, Bundle, DevQueries
 from training.figures import LABELLED, Figures
-from training.model import TextEncoder, TokenTable, encode_all
+from training.model import TextEncoder, encode_all
+from training.packing import TokenTable
 
 DEPTH = 10
 # The sets whose tools no training query names.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from training.bundle import Rows
+from training.packing import Bucket, TokenTable, moved, packed_tokens
 from training.rounding import rounded
 
 HEADS = 12
@@ -50,19 +51,24 @@ class Layer(nn.Module):
         self.narrow_norm = nn.LayerNorm(width, eps=norm_floor)
         self.dropout = dropout
 
-    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
-        count, length, width = values.shape
-        joined = self.attend(values).view(count, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
+    def forward(self, values: Tensor, buckets: Sequence[Bucket], masks: Sequence[Tensor]) -> Tensor:
         rate = self.dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(*joined.unbind(0), attn_mask=mask, dropout_p=rate)
-        mixed = self.attended(mixed.transpose(1, 2).reshape(count, length, width))
-        values = self.attended_norm(values + functional.dropout(mixed, rate))
+        joined = self.attend(values).split([len(bucket.filled) for bucket in buckets])
+        mixed = [self._mixed(*one, rate) for one in zip(joined, buckets, masks, strict=True)]
+        values = self.attended_norm(values + functional.dropout(self.attended(torch.cat(mixed)), rate))
         wide = self.narrow(functional.gelu(self.widen(values)))
         return self.narrow_norm(values + functional.dropout(wide, rate))
 
+    def _mixed(self, joined: Tensor, bucket: Bucket, mask: Tensor, rate: float) -> Tensor:
+        """What each word takes from the words around it."""
+        count, length = bucket.tokens.shape
+        padded = bucket.padded(joined).view(count, length, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(*padded.unbind(0), attn_mask=mask, dropout_p=rate)
+        return bucket.packed(mixed.transpose(1, 2).reshape(count, length, -1))
+
 
 class TextEncoder(nn.Module):
-    """Padded token rows (padding is 0) to unit vectors; its shape is that of the state it is made for."""
+    """Buckets of token rows to unit vectors, in their order; its shape is that of the state it is made for."""
 
     def __init__(self, state: Mapping[str, Array], *, dropout: float, bits: int | None) -> None:
         super().__init__()
@@ -85,16 +91,23 @@ class TextEncoder(nn.Module):
             if isinstance(layer, Linear):
                 layer.bits = bits
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        present = tokens != 0
-        words = self.words(tokens)
+    def forward(self, buckets: Sequence[Bucket]) -> Tensor:
+        words = self.words(packed_tokens(buckets))
         words = self.projection(words) if self.projection is not None else words
-        values = self.embedding_norm(words + self.positions.weight[: tokens.shape[1]])
+        places = torch.cat([bucket.places for bucket in buckets])
+        values = self.embedding_norm(words + self.positions.weight[places])
         values = functional.dropout(values, self.dropout if self.training else 0.0)
-        mask = self._mask(present, values.dtype)
+        present = [bucket.tokens != 0 for bucket in buckets]
+        masks = [self._mask(own, values.dtype) for own in present]
         for layer in self.layers:
-            values = layer(values, mask)
-        total = (values.float() * present[:, :, None]).sum(1)
+            values = layer(values, buckets, masks)
+        parts = values.float().split([len(bucket.filled) for bucket in buckets])
+        total = torch.cat(
+            [
+                (bucket.padded(part) * own[:, :, None]).sum(1)
+                for part, bucket, own in zip(parts, buckets, present, strict=True)
+            ]
+        )
         total = self.outlook(total) if self.outlook is not None else total
         return functional.normalize(total.float(), dim=-1)
 
@@ -166,40 +179,20 @@ def student_state(grown: Mapping[str, Array], word_counts: Array, *, positions: 
     return {key: np.asarray(array, dtype=np.float32) for key, array in state.items()}
 
 
-class TokenTable:
-    """Token rows on the device; their lengths stay here, so that nothing has to wait for the device."""
-
-    def __init__(self, rows: Rows, device: torch.device) -> None:
-        self.tokens = torch.from_numpy(rows.tokens).to(device)
-        self.lengths = rows.lengths
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def gather(self, rows: Array) -> Tensor:
-        """The rows, no wider than the longest of them needs."""
-        width = min(-(-int(self.lengths[rows].max()) // 8) * 8, self.tokens.shape[1])
-        return self.tokens[moved(rows, self.tokens.device), :width].long()
-
-    def replace(self, rows: Rows) -> None:
-        """Put other rows of the same shape in place of all."""
-        self.tokens.copy_(torch.from_numpy(rows.tokens))
-        self.lengths = rows.lengths
-
-
 def encode(
-    model: TextEncoder, table: TokenTable, rows: Array, pieces: int, change: Callable[[Tensor], Tensor] | None = None
-) -> Tensor:
-    """Vectors of rows in their order, encoded in pieces of similar length so that little padding is computed."""
-    order = np.argsort(table.lengths[rows], kind="stable")
-    parts: list[Tensor] = []
-    for part in np.array_split(order, pieces):
-        if len(part):
-            tokens = table.gather(rows[part])
-            parts.append(model(change(tokens) if change is not None else tokens))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return torch.cat(parts)[moved(back, model.device)]
+    model: TextEncoder, asked: Sequence[tuple[TokenTable, Array, int]], change: Callable[[Tensor], Tensor] | None = None
+) -> list[Tensor]:
+    """Vectors of rows of some tables, all in one go; each table's rows in so many buckets of similar length.
+
+    `change` may alter the tokens of the first table.
+    """
+    prepared = [table.buckets(rows, count) for table, rows, count in asked]
+    buckets = [bucket for own, _ in prepared for bucket in own]
+    if change is not None:
+        altered = len(prepared[0][0])
+        buckets[:altered] = [replace(bucket, tokens=change(bucket.tokens)) for bucket in buckets[:altered]]
+    parts = model(buckets).split([len(rows) for _, rows, _ in asked])
+    return [part[moved(back, model.device)] for part, (_, back) in zip(parts, prepared, strict=True)]
 
 
 @torch.no_grad()
@@ -213,15 +206,9 @@ def encode_all(model: TextEncoder, table: TokenTable, rows: Array | None = None,
     with autocast(model.device, enabled=not exact):
         for part in _token_slices(table.lengths[chosen][order], MOST_TOKENS[model.device.type]):
             own = order[part]
-            vectors[moved(own, model.device)] = model(table.gather(chosen[own])).float()
+            vectors[moved(own, model.device)] = model([table.bucket(chosen[own])]).float()
     model.train(was_training)
     return vectors
-
-
-def moved(array: Array, device: torch.device) -> Tensor:
-    """A small array on the device, without waiting for what the device is still doing."""
-    tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 def autocast(device: torch.device, *, enabled: bool = True) -> torch.autocast:

@@ -14,10 +14,10 @@ Array = NDArray[Any]
 
 # How much of a batch comes from where.
 MIX = {
-    "intents": 0.40,
+    "intents": 0.44,
     "extra": 0.10,
-    "compound": 0.16,
-    "self": 0.14,
+    "compound": 0.14,
+    "self": 0.12,
     "metatool": 0.09,
     "sealtools": 0.07,
     "bfcl": 0.04,

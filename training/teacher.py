@@ -14,8 +14,9 @@ from torch import Tensor
 from training.bundle import Bundle
 from training.evaluate import UNSEEN, Evaluation
 from training.losses import contrast, not_to_blame
-from training.model import State, TextEncoder, TokenTable, autocast, encode, encode_all, from_state, moved, to_state
+from training.model import State, TextEncoder, autocast, encode, encode_all, from_state, to_state
 from training.pace import Stage, optimizer_of, take_step
+from training.packing import TokenTable, moved
 from training.report import Report
 from training.sampler import Sampler
 
@@ -27,7 +28,7 @@ DROPPED_QUERIES, DROPPED_WORDS = 0.1, 0.2
 MINING_AT = (0.3, 0.55, 0.8)
 CANDIDATES = 40
 TOO_GOOD = 0.95
-DOCUMENT_PIECES, QUERY_PIECES = 4, 2
+DOCUMENT_BUCKETS, QUERY_BUCKETS = 4, 3
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,11 @@ def _loss(model: TextEncoder, tables: Tables, sampler: Sampler, size: int, alike
     batch = sampler.draw(size)
     device = model.device
     with autocast(device):
-        queries = encode(model, tables.queries, batch.query_rows, QUERY_PIECES, drop_words)
-        documents = encode(model, tables.documents, batch.column_rows, DOCUMENT_PIECES)
+        asked = [
+            (tables.queries, batch.query_rows, QUERY_BUCKETS),
+            (tables.documents, batch.column_rows, DOCUMENT_BUCKETS),
+        ]
+        queries, documents = encode(model, asked, drop_words)
     columns = moved(batch.column_tools, device)
     answers = moved(batch.answers, device)
     likeness = alike[columns[:size]] @ alike[columns].T

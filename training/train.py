@@ -20,9 +20,10 @@ from training import compact, export
 from training.bundle import TRAINED_PIECES, VARIANTS, WHOLE, Bundle, Rows
 from training.evaluate import Evaluation
 from training.figures import Figures, overall, table
-from training.model import STUDENT_LAYERS, State, TextEncoder, TokenTable, from_state, interpolate, student_state
+from training.model import STUDENT_LAYERS, State, TextEncoder, from_state, interpolate, student_state
 from training.outlook import outlook
 from training.pace import Clock
+from training.packing import TokenTable
 from training.report import Report
 from training.student import StudentPlan, train_student
 from training.teacher import Tables, TeacherPlan, train_teacher

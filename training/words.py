@@ -13,7 +13,7 @@ from pathlib import Path
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.spelling import OTHER_WORDS
 from toolcrib.search.terms import fold
-from training.corpus import OWN_INTENTS, TRAINED_POOLS, read_entries, read_rows
+from training.corpus import OWN_INTENTS, OWN_TOOLS, TRAINED_POOLS, read_entries, read_rows
 
 # A word that fewer than so many servers or queries use may itself be mistyped.
 FEWEST_USES = 3
@@ -38,7 +38,7 @@ def texts(data: Path) -> list[str]:
     for entry in read_entries(data, TRAINED_POOLS):
         if entry.is_trained:
             servers.setdefault((entry.pool, entry.group or entry.key), []).append(" ".join(entry.parts))
-    asked = [data / "intents" / "train.jsonl", *OWN_INTENTS]
+    asked = [data / "intents" / "train.jsonl", *OWN_INTENTS, OWN_TOOLS]
     queries = [text for path in asked for row in read_rows(path) for text in row["q"]]
     return [*(" ".join(own) for own in servers.values()), *queries]
 
