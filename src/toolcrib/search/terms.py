@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 MAX_TERM_CHARACTERS = 40
 
@@ -90,5 +90,5 @@ def stem(word: str) -> str:
     if len(word) < 3 or not word.isascii():
         return word
     # A stemmer holds the word it works on, so each call has its own: searches may run in any thread.
-    stemmed: str = snowballstemmer.stemmer("english").stemWord(word)
+    stemmed: str = Stemmer.Stemmer("english", 0).stemWord(word)
     return stemmed
