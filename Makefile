@@ -60,7 +60,7 @@ wheel: $(READY)  ## build dist/*.whl
 model: $(READY)  ## build the search model from DATA=folder; wants a GPU (training/README.md)
 	$(PIP) install -r training/requirements.txt
 	$(BIN)/python -m training.prepare $(DATA)
-	$(BIN)/python -m training.train --out training/.out --budget-seconds 3600
+	$(BIN)/python -m training.train --out training/.out
 	$(BIN)/python -m training.install training/.out
 	OPENBLAS_NUM_THREADS=2 $(BIN)/python -m training.asking $(DATA) --cache training/.cache
 	$(BIN)/python -m training.words $(DATA)

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 MOST_PART_BYTES = 15_000_000
 # Numbers of a word's row that share a scale.
 WORD_GROUP = 32
+# Six bits: 64 values, with zero between the middle two. Four bits cost 0.7 points on the tools of stabletoolbench.
+_HALF_WAY = 32
+_WORD_ZERO = _HALF_WAY - 0.5
 _CUTS = (1.0, 0.9, 0.8, 0.7, 0.6)
 _WEIGHT, _ROWS, _SCALE = ".weight", ".rows", ".scale"
 _WORDS = "words.weight"
@@ -55,29 +58,26 @@ def quantize_rows(matrix: Array) -> tuple[Array, Array]:
 
 
 def quantize_words(matrix: Array) -> tuple[Array, Array]:
-    """Half bytes, two to a byte (a row's first half in the low ones), and a scale for each 32 numbers of a row."""
+    """Six-bit numbers, four to three bytes (one of each quarter of a row), and a scale for each 32 numbers of a row."""
     groups = matrix.reshape(len(matrix), -1, WORD_GROUP).astype(np.float32)
     largest = np.maximum(np.abs(groups).max(axis=2, keepdims=True), 1e-9)
     # Cutting off the largest numbers makes the steps finer: each group takes the cut that fits it best.
-    tried = [(largest * cut / 7.5).astype(np.float16).astype(np.float32) for cut in _CUTS]
+    tried = [(largest * cut / _WORD_ZERO).astype(np.float16).astype(np.float32) for cut in _CUTS]
     scales = [np.maximum(scale, np.float32(6e-8)) for scale in tried]
-    errors = np.stack([((_half_bytes(groups, scale) + 0.5) * scale - groups) ** 2 for scale in scales]).sum(axis=3)
+    errors = np.stack([((_codes(groups, scale) - _WORD_ZERO) * scale - groups) ** 2 for scale in scales]).sum(axis=3)
     best = errors.argmin(axis=0)[None, :, :, None]
     scale = np.take_along_axis(np.stack(scales), best, axis=0)[0]
-    codes = (_half_bytes(groups, scale) + 8).astype(np.uint8).reshape(len(matrix), -1)
-    half = codes.shape[1] // 2
-    return codes[:, :half] | (codes[:, half:] << 4), scale[:, :, 0].astype(np.float16)
+    codes = _codes(groups, scale).astype(np.uint8).reshape(len(matrix), -1)
+    return _packed(codes), scale[:, :, 0].astype(np.float16)
 
 
-def restore_words(packed: Array, scale: Array) -> Array:
-    """What `quantize_words` kept of a matrix."""
-    codes = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) - 7.5
-    groups = codes.reshape(len(packed), -1, WORD_GROUP) * scale.astype(np.float32)[:, :, None]
-    return groups.reshape(len(packed), -1)
+def _codes(groups: Array, scale: Array) -> Array:
+    return np.clip(np.floor(groups / scale), -_HALF_WAY, _HALF_WAY - 1) + _HALF_WAY
 
 
-def _half_bytes(groups: Array, scale: Array) -> Array:
-    return np.clip(np.floor(groups / scale), -8, 7)
+def _packed(codes: Array) -> Array:
+    first, second, third, fourth = np.split(codes, 4, axis=1)
+    return np.concatenate([first | second << 6, second >> 2 | third << 4, third >> 4 | fourth << 2], axis=1)
 
 
 def _compact(state: Mapping[str, Array], *, in_bytes: bool) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolcrib.model.tool import Tool
 from toolcrib.search.encoder_text import description_words, name_words, parameter_words, server_words
+from toolcrib.search.terms import squash
 from training.bundle import POOLS
 
 # Tools that we wrote ourselves, each with queries for it.
@@ -79,6 +80,7 @@ def read_corpus(
     """Everything in the folder; what may be trained on is kept apart from what is only measured."""
     chance = random.Random(seed)
     entries = read_entries(folder)
+    _check_own(entries)
     numbers = {(entry.pool, entry.key): number for number, entry in enumerate(entries)}
     dev_sets = [*(labelled_queries(folder, name, numbers) for name in DEV_SETS), validation_queries(folder, numbers)]
     asked_in_dev = {_plain(text) for dev in dev_sets for text, _ in dev.queries}
@@ -127,6 +129,14 @@ def _own_items(numbers: dict[tuple[str, str], int]) -> Iterator[Item]:
     for row in read_rows(OWN_TOOLS):
         tools = [numbers[OWN, _own_key(row, name)] for name in row.get("tools") or [row["name"]]]
         yield from (Item("intents" if "name" in row else "extra", text, tools) for text in row["q"])
+
+
+def _check_own(entries: Sequence[Entry]) -> None:
+    """What we wrote ourselves must not teach the servers that are kept for measuring."""
+    kept_apart = {squash(entry.tool.server) for entry in entries if entry.pool == "toucan" and not entry.is_trained}
+    for entry in entries:
+        if entry.pool == OWN and squash(entry.tool.server) in kept_apart:
+            raise ValueError(f"{entry.tool.server} bears the name of a held-back server")
 
 
 def _own_key(row: dict[str, Any], name: str) -> str:
@@ -195,9 +205,10 @@ def _compounds(items: Sequence[Item], entries: Sequence[Entry], count: int, chan
     single = [number for number, item in enumerate(items) if len(item.tools) == 1 and len(item.text) < 160]
     real = [number for number in single if items[number].source in {"intents", "extra"}]
     other = [number for number in single if items[number].source not in {"intents", "extra"}]
-    by_server: defaultdict[str, list[int]] = defaultdict(list)
+    by_server: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number in real:
-        by_server[entries[items[number].tools[0]].group].append(number)
+        entry = entries[items[number].tools[0]]
+        by_server[entry.pool, entry.group].append(number)
     servers = [server for server, own in by_server.items() if len({items[number].tools[0] for number in own}) > 1]
     for _ in range(count):
         parts = chance.choice((2, 2, 2, 3, 3, 4))

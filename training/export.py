@@ -1,4 +1,4 @@
-"""The student as the file that ships: 4-bit words, matrices of 4 or 8 bits, the vocabulary, and what it is."""
+"""The student as the file that ships: words in 6 bits, matrices in 4, the vocabulary, and what it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.arrays_file import as_bytes
-from training.compact import quantize_rows, quantize_words, restore_words
+from toolcrib.search.transformer import unpacked_rows
+from training.compact import quantize_words
 from training.model import HEADS, State, layers_of
 from training.rounding import half_bytes
 
-WHOLE_BYTE = 8
 MOST_PIECES = 160
 MOST_BYTES = 10_000_000
 # Half bytes count from 0 to 15; this lies between the eight below zero and the eight above.
@@ -27,15 +27,15 @@ _NORMS = ("attended_norm", "narrow_norm")
 Array = NDArray[Any]
 
 
-def quantized(state: Mapping[str, Array], bits: int) -> State:
+def quantized(state: Mapping[str, Array]) -> State:
     """The state as the shipped file will hold it, in 32 bits again: what has to be measured."""
     rounded = {}
     for key, array in state.items():
         if key == "words.weight":
-            rounded[key] = restore_words(*quantize_words(array))
+            rounded[key] = unpacked_rows(*quantize_words(array))
         elif key.rsplit(".", 2)[-2] in _MATRICES and key.endswith(".weight"):
-            codes, scale, middle = _codes(array, bits)
-            rounded[key] = (codes.astype(np.float32) - middle) * scale[:, None]
+            codes, scale = half_bytes(array)
+            rounded[key] = (codes.astype(np.float32) - MIDDLE) * scale[:, None]
         elif key in {"projection.weight", "positions.weight"}:
             rounded[key] = array.astype(np.float16).astype(np.float32)
         else:
@@ -43,13 +43,11 @@ def quantized(state: Mapping[str, Array], bits: int) -> State:
     return rounded
 
 
-def write(
-    path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], notes: Mapping[str, str], bits: int
-) -> str:
+def write(path: Path, state: Mapping[str, Array], vocabulary: Sequence[str], notes: Mapping[str, str]) -> str:
     """Write the file and return its SHA-256."""
     kept = [number for number, piece in enumerate(vocabulary) if not piece.startswith("[unused")]
     layers = layers_of(state)
-    arrays = _arrays(state, kept, layers, bits)
+    arrays = _arrays(state, kept, layers)
     words = "\n".join(vocabulary[number] for number in kept).encode()
     arrays["vocabulary"] = np.frombuffer(zlib.compress(words, 9), dtype=np.uint8)
     digest = hashlib.sha256()
@@ -63,7 +61,7 @@ def write(
     return hashlib.sha256(content).hexdigest()
 
 
-def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int, bits: int) -> dict[str, Array]:
+def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int) -> dict[str, Array]:
     rows, scale = quantize_words(state["words.weight"][kept])
     arrays = {
         "words.weight": rows,
@@ -76,21 +74,17 @@ def _arrays(state: Mapping[str, Array], kept: Sequence[int], layers: int, bits: 
     for layer in range(layers):
         for part in _MATRICES:
             name = f"layers.{layer}.{part}"
-            codes, outputs, _ = _codes(state[f"{name}.weight"], bits)
+            codes, outputs = half_bytes(state[f"{name}.weight"])
             # Inputs by outputs: that way round a product with few rows is twice as fast.
-            matrix = codes.T if bits == WHOLE_BYTE else _packed(codes.T)
-            arrays |= {f"{name}.weight": matrix, f"{name}.scale": outputs, f"{name}.bias": state[f"{name}.bias"]}
+            arrays |= {
+                f"{name}.weight": _packed(codes.T),
+                f"{name}.scale": outputs,
+                f"{name}.bias": state[f"{name}.bias"],
+            }
         for part in _NORMS:
             name = f"layers.{layer}.{part}"
             arrays |= {f"{name}.gain": state[f"{name}.weight"], f"{name}.bias": state[f"{name}.bias"]}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-
-
-def _codes(matrix: Array, bits: int) -> tuple[Array, Array, float]:
-    """Whole numbers, the scale of each row, and the number that stands for zero."""
-    if bits == WHOLE_BYTE:
-        return *quantize_rows(matrix), 0.0
-    return *half_bytes(matrix), MIDDLE
 
 
 def _packed(codes: Array) -> Array:

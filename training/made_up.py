@@ -6,13 +6,14 @@ neither has seen.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from training.bundle import TRAINED_PIECES, Bundle, Rows
+from training.bundle import SOURCES, TRAINED_PIECES, Bundle, Rows
 from training.model import TextEncoder, encode_all
 from training.packing import TokenTable
 
@@ -21,34 +22,41 @@ Array = NDArray[Any]
 SPAN_PIECES = (4, 28)
 # Of the queries so many are spans of descriptions, the rest two real queries run together.
 SPAN_SHARE = 0.75
-# How often a part of a made-up tool comes from another tool, and how often only a span of the description is kept.
+# How often a part of a made-up tool comes from another tool, and how often only the end of the description is kept.
 FOREIGN_SHARE = 0.3
 CUT_SHARE = 0.4
 # Sources before this one are queries that someone asked.
-_COMPOUND = 5
+_COMPOUND = SOURCES.index("compound")
 
 
-class MadeUp:
+class MadeUp(ABC):
     """Texts of one kind in a table, with what the teacher makes of them; a kind says how they are made."""
 
     def __init__(self, bundle: Bundle, size: int, seed: int, device: torch.device) -> None:
         self.bundle, self.size = bundle, size
         self.chance = np.random.default_rng(seed)
         self.trained = np.flatnonzero(bundle.tool_is_trained)
-        empty = Rows(np.zeros((size, TRAINED_PIECES), dtype=np.int16), np.zeros(size, dtype=np.int32))
-        self.table = TokenTable(empty, device)
-        self.taught = torch.empty(0)
+        self._starts_word = np.array([not piece.startswith("##") for piece in bundle.vocabulary])
+        self._device = device
+        self.table: TokenTable
+        self.taught: torch.Tensor
 
     def refresh(self, teacher: TextEncoder) -> None:
         """Make other ones and ask the teacher about them."""
-        self.table.replace(Rows.of(self.rows(), TRAINED_PIECES))
+        self.table = TokenTable(Rows.of(self.rows(), TRAINED_PIECES), self._device)
         self.taught = encode_all(teacher, self.table)
 
     def draw(self, size: int) -> NDArray[np.int64]:
         return self.chance.integers(self.size, size=size)
 
+    def from_word(self, pieces: Array) -> Array:
+        """The pieces from the first beginning of a word on."""
+        whole = np.flatnonzero(self._starts_word[pieces])
+        return pieces[whole[0] :] if len(whole) else pieces
+
+    @abstractmethod
     def rows(self) -> list[Array]:
-        raise NotImplementedError
+        """As many texts as the table holds, as the encoder reads them."""
 
 
 class MadeUpQueries(MadeUp):
@@ -60,7 +68,6 @@ class MadeUpQueries(MadeUp):
         self._long_enough = np.flatnonzero(self._descriptions.lengths >= SPAN_PIECES[0])
         self._queries = bundle.queries()
         self._asked = bundle.arrays["item_row"][bundle.arrays["item_source"] < _COMPOUND]
-        self._starts_word = np.array([not piece.startswith("##") for piece in bundle.vocabulary])
 
     def rows(self) -> list[Array]:
         spans = round(SPAN_SHARE * self.size)
@@ -69,7 +76,7 @@ class MadeUpQueries(MadeUp):
         return [np.concatenate([[start], body[: TRAINED_PIECES - 2], [end]]) for body in bodies]
 
     def _spans(self, count: int) -> list[Array]:
-        """Runs of a description's pieces that begin and end with whole words."""
+        """Runs of a description's pieces that begin with a whole word."""
         tools = self.chance.choice(self._long_enough, size=count)
         wanted = self.chance.integers(SPAN_PIECES[0], SPAN_PIECES[1] + 1, size=count)
         room = np.maximum(self._descriptions.lengths[tools] - wanted, 0)
@@ -77,8 +84,7 @@ class MadeUpQueries(MadeUp):
         bodies = []
         for tool, start, length in zip(tools, starts, wanted, strict=True):
             body = self._descriptions.tokens[tool, start : min(start + length, self._descriptions.lengths[tool])]
-            whole = np.flatnonzero(self._starts_word[body])
-            bodies.append(body[whole[0] :] if len(whole) else body)
+            bodies.append(self.from_word(body))
         return bodies
 
     def _pairs(self, count: int) -> list[Array]:
@@ -100,5 +106,5 @@ class MadeUpTools(MadeUp):
 
     def _mixed(self, tools: Array, cut: float) -> Array:
         server, name, description, parameters = (self.bundle.part(tool, part) for part, tool in enumerate(tools))
-        description = description[int(cut * len(description)) :]
+        description = self.from_word(description[int(cut * len(description)) :])
         return self.bundle.composed((server, name, description, parameters), TRAINED_PIECES)

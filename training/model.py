@@ -31,12 +31,14 @@ State = dict[str, Array]
 
 
 class Linear(nn.Linear):
-    """A matrix that may have to live with few bits: it then learns as if it had been rounded already."""
+    """A matrix that may have to live with four bits: it then learns as if it had been rounded already."""
 
-    bits: int | None = None
+    is_rounded = False
 
     def forward(self, inputs: Tensor) -> Tensor:
-        weight = self.weight if self.bits is None else self.weight + (rounded(self.weight) - self.weight).detach()
+        weight = self.weight
+        if self.is_rounded:
+            weight = weight + (rounded(weight) - weight).detach()
         return functional.linear(inputs, weight, self.bias)
 
 
@@ -70,7 +72,7 @@ class Layer(nn.Module):
 class TextEncoder(nn.Module):
     """Buckets of token rows to unit vectors, in their order; its shape is that of the state it is made for."""
 
-    def __init__(self, state: Mapping[str, Array], *, dropout: float, bits: int | None) -> None:
+    def __init__(self, state: Mapping[str, Array], *, dropout: float, is_rounded: bool) -> None:
         super().__init__()
         words, rank = state["words.weight"].shape
         positions, width = state["positions.weight"].shape
@@ -89,7 +91,7 @@ class TextEncoder(nn.Module):
         self.dropout = dropout
         for layer in self.modules():
             if isinstance(layer, Linear):
-                layer.bits = bits
+                layer.is_rounded = is_rounded
 
     def forward(self, buckets: Sequence[Bucket]) -> Tensor:
         words = self.words(packed_tokens(buckets))
@@ -97,6 +99,7 @@ class TextEncoder(nn.Module):
         places = torch.cat([bucket.places for bucket in buckets])
         values = self.embedding_norm(words + self.positions.weight[places])
         values = functional.dropout(values, self.dropout if self.training else 0.0)
+        # A place that is filled may still hold nothing, where words were left out.
         present = [bucket.tokens != 0 for bucket in buckets]
         masks = [self._mask(own, values.dtype) for own in present]
         for layer in self.layers:
@@ -142,9 +145,9 @@ def layers_of(state: Mapping[str, Array]) -> int:
     return 1 + max(int(key.split(".")[1]) for key in state if key.startswith("layers."))
 
 
-def from_state(state: Mapping[str, Array], *, dropout: float = 0.1, bits: int | None = None) -> TextEncoder:
+def from_state(state: Mapping[str, Array], *, dropout: float = 0.1, is_rounded: bool = False) -> TextEncoder:
     """An encoder of the shape that a state has."""
-    model = TextEncoder(state, dropout=dropout, bits=bits)
+    model = TextEncoder(state, dropout=dropout, is_rounded=is_rounded)
     model.load_state_dict({key: torch.from_numpy(np.ascontiguousarray(array)) for key, array in state.items()})
     return model
 

@@ -95,11 +95,6 @@ class TokenTable:
         back[order] = np.arange(len(order))
         return [self.bucket(rows[part]) for part in np.array_split(order, count) if len(part)], back
 
-    def replace(self, rows: Rows) -> None:
-        """Put other rows of the same shape in place of all."""
-        self.tokens.copy_(torch.from_numpy(rows.tokens))
-        self.lengths = rows.lengths
-
 
 def packed_tokens(buckets: Sequence[Bucket]) -> Tensor:
     return torch.cat([bucket.packed(bucket.tokens) for bucket in buckets])

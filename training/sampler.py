@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.bundle import SOURCES, VARIANTS, Bundle
+from training.bundle import POOLS, SOURCES, VARIANTS, Bundle
 
 Array = NDArray[Any]
 
@@ -53,7 +53,9 @@ class Sampler:
         self._by_source = [np.flatnonzero(arrays["item_source"] == number) for number in range(len(SOURCES))]
         self._shares = _shares(self._by_source)
         self._pool = bundle.tool_pool
-        self._trained_by_pool = [np.flatnonzero(bundle.tool_is_trained & (self._pool == pool)) for pool in range(8)]
+        self._trained_by_pool = [
+            np.flatnonzero(bundle.tool_is_trained & (self._pool == pool)) for pool in range(len(POOLS))
+        ]
         self._siblings = _Groups(arrays["tool_group"], bundle.tool_is_trained)
         self._same_verb = _Groups(arrays["tool_verb"], bundle.tool_is_trained)
         self._first_special = bundle.tools

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from training.evaluate import UNSEEN, Evaluation
 from training.losses import apart, contrast, not_to_blame, same_ranking
-from training.made_up import MadeUpQueries, MadeUpTools
+from training.made_up import MadeUp, MadeUpQueries, MadeUpTools
 from training.model import State, TextEncoder, autocast, encode, encode_all, from_state, to_state
 from training.pace import Stage, optimizer_of, take_step
 from training.packing import moved
@@ -28,6 +28,7 @@ CLOSENESS_WEIGHT = 4.0
 EQUIVALENT = 0.95
 UNLABELLED_SHARE = 0.375
 UNLABELLED_ROWS = 65_536
+MADE_UP_BUCKETS = 2
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,6 @@ class StudentPlan:
     save_every: int
     unlabelled_rows: int = UNLABELLED_ROWS
     rate: float = RATE
-    # Fewer bits than 8 for the matrices have to be known while learning.
-    bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def train_student(
     """Distil and return the weights; `save` gets them every so often."""
     torch.manual_seed(plan.seed)
     device = tables.queries.tokens.device
-    model = from_state(start, dropout=0.0, bits=plan.bits).to(device)
+    model = from_state(start, dropout=0.0, is_rounded=True).to(device)
     lessons = Lessons(encode_all(teacher, tables.queries), encode_all(teacher, tables.documents))
     sampler = Sampler(tables.bundle, plan.seed)
     sampler.negatives = mine(teacher, tables, sampler)
@@ -101,6 +100,7 @@ def train_student(
             )
         if stage.step % plan.save_every == 0:
             save(to_state(model))
+    report.keep(student_steps=stage.step)
     report.say(f"student done after {stage.step} steps", {}, stage.seconds_a_step)
     return to_state(model)
 
@@ -115,19 +115,15 @@ def _loss(
     texts = [
         # Mistyped or not, a query should land where the teacher puts the well-typed one.
         (tables.queries, batch.query_rows, QUERY_BUCKETS),
-        (unlabelled.queries.table, asked, 2),
+        (unlabelled.queries.table, asked, MADE_UP_BUCKETS),
         (tables.documents, batch.column_rows, DOCUMENT_BUCKETS),
-        (unlabelled.tools.table, offered, 2),
+        (unlabelled.tools.table, offered, MADE_UP_BUCKETS),
     ]
     with autocast(device):
         vectors = encode(model, texts)
     queries, documents = torch.cat(vectors[:2]), torch.cat(vectors[2:])
-    taught_queries = torch.cat(
-        [lessons.queries[moved(batch.clean_rows, device)], unlabelled.queries.taught[moved(asked, device)]]
-    )
-    taught_documents = torch.cat(
-        [lessons.documents[moved(batch.column_rows, device)], unlabelled.tools.taught[moved(offered, device)]]
-    )
+    taught_queries = _taught(lessons.queries, batch.clean_rows, unlabelled.queries, asked)
+    taught_documents = _taught(lessons.documents, batch.column_rows, unlabelled.tools, offered)
     likeness = taught_documents[:labelled] @ taught_documents[:columns].T
     masked = not_to_blame(moved(batch.answers, device), moved(batch.column_tools, device), likeness, EQUIVALENT)
     return (
@@ -135,3 +131,9 @@ def _loss(
         + CONTRAST_WEIGHT * contrast(queries[:labelled], documents[:columns], masked)
         + CLOSENESS_WEIGHT * (apart(queries, taught_queries) + apart(documents, taught_documents))
     )
+
+
+def _taught(known: Tensor, rows: NDArray[Any], made_up: MadeUp, drawn: NDArray[Any]) -> Tensor:
+    """The teacher's vectors, of labelled texts and then of made-up ones."""
+    device = known.device
+    return torch.cat([known[moved(rows, device)], made_up.taught[moved(drawn, device)]])

@@ -73,6 +73,7 @@ def train_teacher(
         if stage.step % plan.report_every == 0:
             figures = evaluation(model, UNSEEN)
             report.say(f"teacher {plan.seed} step {stage.step} loss {loss.item():.3f}", figures, stage.seconds_a_step)
+    report.keep(**{f"teacher_{plan.seed}_steps": stage.step})
     report.say(f"teacher {plan.seed} done after {stage.step} steps", {}, stage.seconds_a_step)
     return to_state(model)
 

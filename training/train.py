@@ -1,6 +1,6 @@
 """Teacher, student, quantisation and evaluation in one run on a machine with a GPU.
 
-    python -m training.train --bundle training/.bundle --out OUT --budget-seconds 560
+    python -m training.train --bundle training/.bundle --out OUT --budget-seconds 1660
 
 writes to OUT, as it goes: `teacher.*.npz`, `student.*.npz` (checkpoints), `encoder.safetensors` (what ships),
 `log.txt` and `report.json`. With `--resume FOLDER` the teacher comes from there and only the student is trained; with
@@ -88,7 +88,7 @@ class Run:
         }
         best = max(scores, key=scores.__getitem__)
         compact.save(options.out, "teacher", candidates[best])
-        self.report.keep(tuned_share=best, teachers=options.teachers, teacher_steps=options.teacher_steps)
+        self.report.keep(tuned_share=best, teachers=options.teachers)
         self.report.say(f"teacher saved: {best:.0%} tuned")
         return candidates[best]
 
@@ -98,9 +98,7 @@ class Run:
         if earlier.exists():
             known = json.loads(earlier.read_text(encoding="utf-8"))
             self.rows |= {name: own for name, own in known["figures"].items() if not name.startswith("student")}
-            self.report.keep(
-                **{key: known[key] for key in ("teachers", "teacher_steps", "tuned_share") if key in known}
-            )
+            self.report.keep(**{key: known[key] for key in ("teachers", "tuned_share") if key in known})
         state = compact.load(self.options.resume, "teacher")
         self._measure("teacher, as saved", state)
         return state
@@ -124,7 +122,6 @@ class Run:
             save_every=options.save_every,
             unlabelled_rows=options.unlabelled_rows,
             rate=options.student_rate,
-            bits=options.bits if options.bits < export.WHOLE_BYTE else None,
         )
         model = self._model(teacher)
         final = train_student(start, model, self.tables, self.evaluation, plan, self.report, self._save_student)
@@ -141,16 +138,13 @@ class Run:
         return student_state(grown, counts, positions=STUDENT_POSITIONS, layers=STUDENT_LAYERS[options.student_layers])
 
     def _export(self, state: State) -> None:
-        bits = self.options.bits
-        exact = export.quantized(state, bits)
-        self._measure(f"student, {bits} bits", exact, exact=True)
-        self._measure(f"student, {bits} bits, typos", exact, exact=True, typos=True)
+        exact = export.quantized(state)
+        self._measure("student, as it ships", exact, exact=True)
+        self._measure("student, typos", exact, exact=True, typos=True)
         path = self.options.out / "encoder.safetensors"
         notes = {"trained": "toolcrib training/train.py", "license": "Apache-2.0"}
-        checksum = export.write(path, state, self.tables.bundle.vocabulary, notes, bits)
-        self.report.keep(
-            student_steps=self.options.student_steps, figures=self.rows, sha256=checksum, bytes=path.stat().st_size
-        )
+        checksum = export.write(path, state, self.tables.bundle.vocabulary, notes)
+        self.report.keep(figures=self.rows, sha256=checksum, bytes=path.stat().st_size)
         self.report.say(f"{path.name}: {path.stat().st_size} bytes, sha256 {checksum}")
         self.report.say("\n" + table(self.rows))
 
@@ -180,22 +174,19 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", type=Path, default=Path("training/.bundle"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--budget-seconds", type=float, default=560)
+    parser.add_argument("--budget-seconds", type=float, default=1660)
     parser.add_argument("--base", choices=sorted(TEACHER_RATES), default="mpnet", help="what the teacher is made from")
-    parser.add_argument("--teachers", type=int, default=1, help="fine-tuned with different seeds, then averaged")
-    parser.add_argument("--teacher-seconds", type=float, default=560, help="for all of them together")
-    parser.add_argument("--teacher-steps", type=int, default=2600)
+    parser.add_argument("--teachers", type=int, default=2, help="fine-tuned with different seeds, then averaged")
+    parser.add_argument("--teacher-seconds", type=float, default=450, help="for all of them together")
+    parser.add_argument("--teacher-steps", type=int, default=1150)
     parser.add_argument("--teacher-batch", type=int, default=512)
-    parser.add_argument("--student-steps", type=int, default=9000, help="0 stops after the teacher")
+    parser.add_argument("--student-steps", type=int, default=60_000, help="0 stops after the teacher")
     parser.add_argument("--student-batch", type=int, default=1024)
     parser.add_argument("--student-layers", type=int, choices=sorted(STUDENT_LAYERS), default=6)
-    parser.add_argument(
-        "--bits", type=int, choices=(4, export.WHOLE_BYTE), default=4, help="for each weight of the student"
-    )
     parser.add_argument("--student-rate", type=float, default=4e-4)
-    parser.add_argument("--report-every", type=int, default=250)
-    parser.add_argument("--refresh-every", type=int, default=1000, help="steps after which unlabelled queries change")
-    parser.add_argument("--save-every", type=int, default=2000)
+    parser.add_argument("--report-every", type=int, default=500)
+    parser.add_argument("--refresh-every", type=int, default=2000, help="steps after which made-up texts change")
+    parser.add_argument("--save-every", type=int, default=4000)
     parser.add_argument("--unlabelled-rows", type=int, default=65_536)
     parser.add_argument("--resume", type=Path, help="a folder with the saved teacher")
     parser.add_argument("--go-on", type=Path, help="a folder with a saved student to start from, not a fresh one")

@@ -60,10 +60,17 @@ def test_an_option_that_only_some_tools_of_a_server_have_finds_them() -> None:
     assert [score > 0 for score in scores(words, "tenant")] == [True, True, False, False, False, False]
 
 
-def test_saying_a_keyword_more_than_twice_costs_more_than_it_gains() -> None:
+def test_saying_nothing_but_a_keyword_again_and_again_is_saying_it_once() -> None:
     words = Bm25()
-    add(words, [tool("s", f"t{times}", "send email " * times) for times in (2, 3, 5, 500)])
-    found = scores(words, "send email")
+    add(words, [tool("s", f"t{times}", "send email " * times) for times in (1, 4, 5, 500)])
+    assert len(set(scores(words, "send email"))) == 1
+
+
+def test_a_keyword_more_than_twice_between_other_words_costs_more_than_it_gains() -> None:
+    words = Bm25()
+    other = "alpha bravo charlie delta echo foxtrot golf hotel india juliet"
+    add(words, [tool("s", f"t{times}", f"{other} {'email ' * times}") for times in (2, 3, 4, 5)])
+    found = scores(words, "email")
     assert found == sorted(found, reverse=True)
     assert len(set(found)) == 4
 

@@ -49,6 +49,11 @@ def test_of_many_clauses_the_shortest_neighbours_stand_together() -> None:
     ]
 
 
+def test_a_short_request_may_end_in_two_wishes_that_stand_together() -> None:
+    text = "write a very long letter. water all the garden flowers. go to sleep now. eat some cake."
+    assert clauses(text)[-1] == "go to sleep now. eat some cake"
+
+
 def test_what_a_long_story_leads_up_to_stands_alone() -> None:
     story = "We had another long day at the office and nobody was happy with it. " * 20
     assert clauses(f"{story}Please book a table for two")[-1] == "Please book a table for two"

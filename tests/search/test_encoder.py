@@ -18,7 +18,8 @@ from toolcrib.search.arrays_file import ArraysFile
 from toolcrib.search.encoder import Encoder, WeightsUnreadable
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.tokenizer import Tokenizer, words
-from toolcrib.search.transformer import gelu
+from toolcrib.search.transformer import gelu, unpacked_rows
+from training.compact import WORD_GROUP, quantize_words
 
 LAYERS = 2
 
@@ -202,6 +203,20 @@ class TestWeightsFile:
         with pytest.raises(WeightsUnreadable):
             Encoder.load(write(arrays))
 
+    def test_words_in_another_number_of_bits_are_refused(self, arrays: Arrays, write: Callable[[Arrays], Path]) -> None:
+        arrays["words.weight"] = arrays["words.weight"][:, : RANK // 2]
+        with pytest.raises(WeightsUnreadable):
+            Encoder.load(write(arrays))
+
+    @given(st.integers(0, 1_000))
+    def test_words_are_read_as_training_packs_them(self, seed: int) -> None:
+        matrix = np.random.default_rng(seed).normal(size=(5, 2 * WORD_GROUP * 2))
+        packed, scale = quantize_words(matrix)
+        steps = np.repeat(scale.astype(np.float32), WORD_GROUP, axis=1)
+        is_near = np.abs(unpacked_rows(packed, scale) - matrix) <= steps
+        # The few largest numbers of a stretch may be cut off, for the sake of the others.
+        assert is_near.mean() > 0.9
+
     def test_arrays_come_back_as_they_were_written_whoever_changes_them_meanwhile(
         self, arrays: Arrays, write: Callable[[Arrays], Path]
     ) -> None:
@@ -265,10 +280,12 @@ def pieces_of(tokenizer: Tokenizer, text: str) -> list[str]:
     return [VOCABULARY[number] for number in tokenizer.pieces(text, 1_000)]
 
 
-def half_byte(arrays: Mapping[str, NDArray[Any]], piece: int, place: int) -> float:
-    byte = int(arrays["words.weight"][piece, place % (RANK // 2)])
-    code = byte % 16 if place < RANK // 2 else byte // 16
-    return (code - 7.5) * float(arrays["words.scale"][piece, place // (RANK // 2)])
+def word_number(arrays: Mapping[str, NDArray[Any]], piece: int, place: int) -> float:
+    """The number that stands at a place of a word's row: six bits of the 24 that one of each quarter share."""
+    quarter, at = divmod(place, RANK // 4)
+    shared = sum(int(arrays["words.weight"][piece, part * RANK // 4 + at]) << (8 * part) for part in range(3))
+    code = shared >> (6 * quarter) & 63
+    return (code - 31.5) * float(arrays["words.scale"][piece, place // (RANK // 2)])
 
 
 def slow_vector(arrays: Mapping[str, NDArray[Any]], pieces: list[int]) -> NDArray[np.float64]:
@@ -283,7 +300,7 @@ def slow_vector(arrays: Mapping[str, NDArray[Any]], pieces: list[int]) -> NDArra
         scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
         return np.asarray(scaled * arrays[f"{name}.gain"] + arrays[f"{name}.bias"])
 
-    rows = np.array([[half_byte(arrays, piece, place) for place in range(RANK)] for piece in pieces])
+    rows = np.array([[word_number(arrays, piece, place) for place in range(RANK)] for piece in pieces])
     values = rows @ arrays["projection"].astype(np.float64) + arrays["positions"][: len(pieces)].astype(np.float64)
     values = norm(values, "embedding_norm")
     size = WIDTH // HEADS

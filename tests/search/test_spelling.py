@@ -106,3 +106,8 @@ def test_the_words_of_the_trade_are_plain_and_each_there_once() -> None:
 def test_two_swapped_letters_are_likelier_than_a_wrong_one() -> None:
     spelling = Spelling(["piece", "price"], {"piec", "price"}.__contains__, ())
     assert spelling.corrected("pirce") == "price"
+
+
+def test_a_word_of_the_tools_is_likelier_than_two_swapped_letters() -> None:
+    spelling = Spelling(["price", "piece"], {"piec"}.__contains__, ())
+    assert spelling.corrected("pirce") == "piece"

@@ -31,7 +31,7 @@ def random_arrays(layers: int) -> Arrays:
         return chance.normal(0, 0.3, shape).astype(np.float32)
 
     made: Arrays = {
-        "words.weight": chance.integers(0, 256, (len(VOCABULARY), RANK // 2), dtype=np.uint8),
+        "words.weight": chance.integers(0, 256, (len(VOCABULARY), 3 * RANK // 4), dtype=np.uint8),
         "words.scale": chance.uniform(0.05, 0.2, (len(VOCABULARY), 2)).astype(np.float16),
         "projection": floats(RANK, WIDTH).astype(np.float16),
         "positions": floats(POSITIONS, WIDTH).astype(np.float16),

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from toolcrib.model.tool import Tool
-from toolcrib.search.terms import terms
+from toolcrib.search.terms import said_once, terms
 
 MAX_DESCRIPTION_CHARACTERS = 1_200
 MAX_TEXT_CHARACTERS = 300
@@ -60,7 +60,7 @@ def _document(tool: Tool, tags: Sequence[str], parameters: Mapping[str, str]) ->
         (NAME, terms(tool.name[:MAX_TEXT_CHARACTERS])),
         (TITLE, terms(tool.title[:MAX_TEXT_CHARACTERS])),
         (SERVER, terms(tool.server[:MAX_TEXT_CHARACTERS])),
-        (DESCRIPTION, terms(tool.description[:MAX_DESCRIPTION_CHARACTERS])),
+        (DESCRIPTION, said_once(terms(tool.description[:MAX_DESCRIPTION_CHARACTERS]))),
         (PARAMETER_NAMES, terms(" ".join(parameters))),
         (PARAMETER_TEXTS, terms(" ".join(parameters.values()))),
         (TAGS, terms(" ".join(tag[:MAX_TEXT_CHARACTERS] for tag in tags[:MAX_TAGS]))),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from toolcrib.model.tool import Tool
+from toolcrib.search.terms import said_once
 
 MAX_DESCRIPTION_CHARACTERS = 1_200
 MAX_NAME_CHARACTERS = 200
@@ -45,7 +46,7 @@ def description_words(tool: Tool) -> str:
     text = _REGISTRY_PAGE.sub("", tool.description[: 2 * MAX_DESCRIPTION_CHARACTERS]).strip()
     if not text or _NO_DESCRIPTION.fullmatch(text):
         text = tool.title
-    return " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
+    return " ".join(said_once(text.split()))[:MAX_DESCRIPTION_CHARACTERS]
 
 
 def parameter_words(tool: Tool) -> str:

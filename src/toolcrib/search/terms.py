@@ -25,6 +25,8 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 # Letters that Unicode does not take apart into a base letter and an accent.
 _LIGATURES = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "\u0131": "i"})
 _SHORT_IDENTIFIER = 4
+# Eight descriptions of 24,000 tools repeat themselves so much.
+_FEWEST_DISTINCT = 1 / 3
 
 # A word's spellings: as a whole, and in parts.
 _Word = tuple[tuple[str, ...], tuple[str, ...]]
@@ -42,6 +44,12 @@ def query_terms(text: str, is_known: Callable[[str], bool]) -> list[str]:
         kept = whole if not parts or any(is_known(stem(word)) for word in whole) else parts
         found.extend(stem(word) for word in kept if word not in _STOP_WORDS)
     return found
+
+
+def said_once(words: list[str]) -> list[str]:
+    """The words; each but once where they are the same few again and again: stuffing a description gains nothing."""
+    distinct = dict.fromkeys(words)
+    return list(distinct) if len(distinct) < _FEWEST_DISTINCT * len(words) else words
 
 
 def fold(text: str) -> str:

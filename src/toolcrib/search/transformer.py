@@ -1,4 +1,4 @@
-"""The forward pass of a small BERT in plain numpy, weights in 4 or 8 bits and activations in 32."""
+"""The forward pass of a small BERT in plain numpy: words in 6 bits, matrices in 4 or 8, activations in 32."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _MASKED = np.float32(-1e9)
 # Half bytes count from 0 to 15: zero lies in the middle.
 _LOW_HALF = np.uint8(15)
 _HALF_BYTE_ZERO = np.float32(7.5)
+# Likewise for the six bits of words.
+_SIX_BIT_ZERO = np.float32(31.5)
 # Abramowitz and Stegun 7.1.26: the error function to 1.5e-7.
 _ERF_DECAY = np.float32(0.3275911)
 _ERF_TERMS = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
@@ -158,6 +160,8 @@ class Transformer:
     def __init__(self, arrays: Arrays, *, heads: int, layers: int) -> None:
         self._rows, self._row_scale = arrays["words.weight"], arrays["words.scale"]
         self._projection = arrays["projection"].astype(np.float32)
+        if 4 * self._rows.shape[1] != 3 * len(self._projection):
+            raise ValueError("the rows of words are not in six bits")
         self._positions = arrays["positions"].astype(np.float32)
         self._norm = _Norm.of(arrays, "embedding_norm")
         self._layers = [_Layer.of(arrays, f"layers.{number}") for number in range(layers)]
@@ -184,18 +188,19 @@ class Transformer:
         return unit(np.add.reduceat(values, np.cumsum(lengths) - lengths))
 
     def _embedded(self, pieces: Integers, positions: Integers) -> Floats:
-        rows = _unpacked(self._rows[pieces], self._row_scale[pieces])
+        rows = unpacked_rows(self._rows[pieces], self._row_scale[pieces])
         values: Floats = rows @ self._projection
         values += self._positions[positions]
         return self._norm(values)
 
 
-def _unpacked(packed: NDArray[np.uint8], scale: NDArray[np.float16]) -> Floats:
-    """Rows of half bytes, two to a byte (a row's first half in the low ones), each stretch of a row with its scale."""
-    count = len(packed)
-    codes = np.concatenate((packed & _LOW_HALF, packed >> 4), axis=1).astype(np.float32)
-    codes -= _HALF_BYTE_ZERO
-    stretches = codes.reshape(count, scale.shape[1], -1)
+def unpacked_rows(packed: NDArray[np.uint8], scale: NDArray[np.float16]) -> Floats:
+    """Rows of six-bit numbers, four to three bytes (one of each quarter of a row), each stretch of a row with its scale."""
+    low, middle, high = np.split(packed, 3, axis=1)
+    quarters = (low & 63, low >> 6 | (middle & 15) << 2, middle >> 4 | (high & 3) << 4, high >> 2)
+    codes = np.concatenate(quarters, axis=1).astype(np.float32)
+    codes -= _SIX_BIT_ZERO
+    stretches = codes.reshape(len(packed), scale.shape[1], -1)
     stretches *= scale.astype(np.float32)[:, :, None]
     return codes
 
