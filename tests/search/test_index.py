@@ -142,6 +142,33 @@ TRACKERS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["call create_issue in the project jira", "please use createIssue for this", "jira:create_issue, then tell me"],
+)
+def test_a_tool_named_inside_a_request_comes_first(query: str) -> None:
+    index = ToolIndex(
+        [*TRACKERS, tool("projects", "project_call", "Call a project to please all of this, then tell me")]
+    )
+    first = index.search(query)[0]
+    assert (first.tool.name, first.relevance >= 0.45) == ("create_issue", True)
+
+
+@pytest.mark.parametrize("query", ["please delete the email of Tom", "remove mail that I got from WhatsApp"])
+def test_an_everyday_word_or_a_product_is_no_name_inside_a_request(query: str) -> None:
+    tools = [tool("redis", "delete", "Drop a key"), tool("brevo", "whatsapp", "Campaign figures")]
+    assert (
+        ids(ToolIndex([*tools, tool("mail", "remove_mail", "Delete an email for good")]).search(query))[0]
+        == "mail:remove_mail"
+    )
+
+
+def test_beside_a_tool_that_is_named_in_full_others_are_unlikely() -> None:
+    named, *others = ToolIndex(TRACKERS).search("github create issue")
+    assert (named.tool.server, named.relevance) == ("github", 1.0)
+    assert all(other.relevance < 0.35 for other in others)
+
+
 def test_what_may_not_be_seen_bears_on_no_relevance() -> None:
     index = ToolIndex(TRACKERS)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -11,6 +13,17 @@ from toolcrib.search.arrays_file import Array
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import squash
 from toolcrib.search.text_key import text_key
+
+_TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*")
+# `create_issue` and `createIssue`, also behind `github:`; products and people write themselves with a capital first.
+_IDENTIFIER = re.compile(r"\w_\w|(?:^|:)[a-z]+[A-Z]")
+_MOST_TOKENS = 64
+
+
+def possible_names(text: str) -> list[str]:
+    """What in a longer text looks like the name of a tool and like no word."""
+    tokens = islice(dict.fromkeys(_TOKEN.findall(text)), _MOST_TOKENS)
+    return [token for token in tokens if _IDENTIFIER.search(token)]
 
 
 class ExactNames:

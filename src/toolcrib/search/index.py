@@ -18,7 +18,7 @@ from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.evidence import POOL, Evidence, gather
-from toolcrib.search.exact import ExactNames, closeness
+from toolcrib.search.exact import ExactNames, closeness, possible_names
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
@@ -35,6 +35,10 @@ Scale = np.float32
 _ENCODED_AT_ONCE = 64
 # How likely the best is depends on how far the second lies behind, also where only one is wanted.
 _FEWEST = 2
+# Beside a tool that was named in full others are hardly meant.
+_BESIDE_NAMED = np.float32(0.3)
+# A tool named inside of a longer request comes first, and is likely meant if no other bears the name.
+_MENTIONED, _MENTION_IS_MEANT = 10.0, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +257,13 @@ class ToolIndex:
         # Rounded, so that equals are equal however their sums were made up.
         fused = np.round(fusion.scores(rows), 4)
         numbers = evidence.numbers.tolist()
-        others = (place for place in self._in_order(numbers, fused) if numbers[place] not in named)
+        mentioned = {} if named else self._mentioned(text, block, allowed)
+        ahead = np.array([_MENTIONED if number in mentioned else 0.0 for number in numbers], dtype=np.float32)
+        others = (place for place in self._in_order(numbers, fused + ahead) if numbers[place] not in named)
         seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
-        chances = _falling(fusion.chances(rows[seen], fused[seen]), fused[seen])
+        likely = fusion.chances(rows[seen], fused[seen]) * (_BESIDE_NAMED if named else 1)
+        likely = np.maximum(likely, [mentioned.get(numbers[place], 0.0) for place in seen])
+        chances = _falling(likely, (fused + ahead)[seen])
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]
         matches += [
             ToolMatch(self._tools[numbers[place]], round(chance, 2))
@@ -274,6 +282,15 @@ class ToolIndex:
         """The tools that the text names in full, the most literally named first."""
         found = [number for number in self._names.find(text) if self._is_here(number, block)]
         return sorted(found, key=lambda number: (closeness(self._tools[number], text), *self._tie_break(number)))
+
+    def _mentioned(self, text: str, block: Block | None, allowed: Allowed) -> dict[int, float]:
+        """The tools that a longer text names, each with the least chance to be meant: the fewer bear the name, the higher."""
+        chances: dict[int, float] = {}
+        for name in possible_names(text):
+            here = (number for number in self._names.find(name) if self._is_here(number, block))
+            found = [number for number in here if allowed(self._tools[number])]
+            chances |= dict.fromkeys(found, _MENTION_IS_MEANT / max(len(found), 1))
+        return chances
 
     def _is_here(self, number: int, block: Block | None) -> bool:
         own = self._blocks.get(self._tools[number].server) if block is None else block

@@ -11,6 +11,7 @@ from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
 from toolcrib.search.spelling import Spelling, longer_words, other_words
 from toolcrib.search.terms import stem
+from toolcrib.search.unmistyped import is_derived, is_foreign
 from toolcrib.search.vectors import Floats
 
 # Agents ask the same thing again, with another server or limit.
@@ -42,15 +43,22 @@ class QueryReader:
 
     def corrected(self, text: str) -> str:
         """The query with mistyped words put right."""
-        if all(self._is_known(word) for word in longer_words(text)):
+        if all(self._is_known(word) for word in longer_words(text)) or is_foreign(text):
             return text
         if self._spelling is None:
             everyday = (*self._encoder.whole_words, *other_words())
-            self._spelling = Spelling(everyday, self._words.__contains__, self._words.vocabulary())
+            self._spelling = Spelling(everyday, self._words.__contains__, self._words.vocabulary(), self._is_derived)
         return self._spelling.corrected(text)
 
+    def is_everyday(self, word: str) -> bool:
+        """Whether people use the word, whatever the tools are called."""
+        return self._encoder.has_word(word) or word in other_words()
+
+    def _is_derived(self, word: str) -> bool:
+        return is_derived(word, self.is_everyday)
+
     def _is_known(self, word: str) -> bool:
-        return self._encoder.has_word(word) or word in other_words() or stem(word) in self._words
+        return self.is_everyday(word) or stem(word) in self._words
 
     def _encoded(self, parts: tuple[str, ...]) -> Floats:
         known = self._vectors.get(parts)

@@ -26,11 +26,19 @@ _MOST_LETTERS_APART = 2
 class Spelling:
     """Puts a word nobody knows as the one known word that is a single edit away.
 
-    `words` are everyday words, most common first; `is_known` and `terms` tell the stems that the tools use.
+    `words` are everyday words, most common first; `is_known` and `terms` tell the stems that the tools use; a word
+    that `is_spared`, in small letters, is right as it is.
     """
 
-    def __init__(self, words: Iterable[str], is_known: Callable[[str], bool], terms: Iterable[str]) -> None:
+    def __init__(
+        self,
+        words: Iterable[str],
+        is_known: Callable[[str], bool],
+        terms: Iterable[str],
+        is_spared: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._is_known = is_known
+        self._is_spared = is_spared
         everyday = dict.fromkeys(filter(_is_plain, words))
         # The everyday words, whose place is their rank, then those of the tools alone.
         self._candidates = [*everyday, *(term for term in terms if _is_plain(term) and term not in everyday)]
@@ -44,7 +52,7 @@ class Spelling:
 
     def _word(self, word: str) -> str:
         plain = fold(word).lower()
-        if not _may_be_mistyped(plain) or self._is_known(stem(plain)):
+        if not _may_be_mistyped(plain) or self._is_known(stem(plain)) or self._is_spared(plain):
             return word
         places = self._hopeful(plain).tolist()
         if any(place < self._everyday and self._candidates[place] == plain for place in places):
