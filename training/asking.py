@@ -2,7 +2,7 @@
 
 One matrix, applied to queries only, moves them closer to the tools they need; the encoder and the vectors of tools stay
 as they are. It is fitted over all tools at once, which no batch on the GPU sees, and takes a minute on any machine; to
-encode the queries and tools first takes a quarter of an hour. It goes into the weights file; the card gets the checksum.
+encode the queries and tools first takes about twenty minutes. It goes into the weights file; the card gets the checksum.
 """
 
 from __future__ import annotations
