@@ -248,18 +248,19 @@ class ToolIndex:
     def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Allowed) -> list[ToolMatch]:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
-        evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
+        wishes = self._reader.read(text)
+        evidence = gather(self._words, self._vectors, wishes, block, pool)
         rows = fusion.features(evidence)
         # Rounded, so that equals are equal however their sums were made up.
         fused = np.round(fusion.scores(rows), 4)
         numbers = evidence.numbers.tolist()
         others = (place for place in self._in_order(numbers, fused) if numbers[place] not in named)
         seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
-        chances = _falling(fusion.chances(rows[seen], fused[seen]), fused[seen])
+        chances = fusion.chances(rows[seen], fused[seen], is_understood=wishes[0].is_understood)
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]
         matches += [
             ToolMatch(self._tools[numbers[place]], round(chance, 2))
-            for place, chance in zip(seen, chances, strict=True)
+            for place, chance in zip(seen, _falling(chances, fused[seen]), strict=True)
         ]
         return matches[:limit]
 

@@ -9,8 +9,8 @@ from toolcrib.search.clauses import clauses
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
-from toolcrib.search.spelling import Spelling, longer_words, other_words
-from toolcrib.search.terms import stem
+from toolcrib.search.spelling import Spelling, longer_words, may_be_mistyped, other_words
+from toolcrib.search.terms import stem, telling_words
 from toolcrib.search.vectors import Floats
 
 # Agents ask the same thing again, with another server or limit.
@@ -35,8 +35,9 @@ class QueryReader:
         spelled = self.corrected(text)
         parts = (spelled, *clauses(spelled))
         vectors = self._encoded(parts)
+        is_understood = self._understands(spelled)
         return [
-            Wish(Query.parse(part, self._words.__contains__), vector)
+            Wish(Query.parse(part, self._words.__contains__), vector, is_understood)
             for part, vector in zip(parts, vectors, strict=True)
         ]
 
@@ -49,6 +50,11 @@ class QueryReader:
             self._spelling = Spelling(everyday, self._words.__contains__, self._words.vocabulary())
         return self._spelling.corrected(text)
 
+    def _understands(self, text: str) -> bool:
+        """Whether some word is known; another script, short words and what has digits are given the benefit of the doubt."""
+        is_some_known = any(not _can_be_judged(word) or self._is_known(word) for word in telling_words(text))
+        return is_some_known or not text.isascii() or not any(telling_words(text))
+
     def _is_known(self, word: str) -> bool:
         return self._encoder.has_word(word) or word in other_words() or stem(word) in self._words
 
@@ -59,3 +65,7 @@ class QueryReader:
             if len(self._vectors) > _KEPT_QUERIES:
                 self._vectors.popitem(last=False)
         return known
+
+
+def _can_be_judged(word: str) -> bool:
+    return word.isalpha() and may_be_mistyped(word)
