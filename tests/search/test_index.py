@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,14 @@ def by_words(*tools: Tool) -> ToolIndex:
     """An index in which nothing has a vector, so that only words decide."""
     index = ToolIndex(encoder=TINY)
     index.add_words(tools)
+    return index
+
+
+def as_close_as_can_be(query: str) -> ToolIndex:
+    """An index in which every tool seems to mean just what the query does."""
+    index = by_words(*ISSUES)
+    waiting = index.unencoded(len(ISSUES))
+    index.put_vectors(waiting, np.repeat(TINY.encode_queries([query]), len(waiting), axis=0))
     return index
 
 
@@ -83,6 +92,16 @@ def test_an_empty_query_finds_nothing(index: ToolIndex, query: str) -> None:
 def test_a_query_without_sense_is_no_reason_to_believe_in_any_tool(index: ToolIndex, query: str) -> None:
     best, fitting = index.search(query)[0], index.search("what is the forecast for my city")[0]
     assert best.relevance < fitting.relevance
+
+
+@pytest.mark.parametrize("query", ["asdfgh qwertz", "the blorptang", "zzzzzz"])
+def test_letters_without_a_meaning_have_hardly_a_chance_however_close_they_lie(query: str) -> None:
+    assert as_close_as_can_be(query).search(query)[0].relevance <= 0.05
+
+
+@pytest.mark.parametrize("query", ["asdfgh weather", "asdfgh gitHub", "k8s", "東京 asdfgh", "créations", "the of and"])
+def test_one_word_that_is_known_or_cannot_be_judged_lets_a_query_count(query: str) -> None:
+    assert as_close_as_can_be(query).search(query)[0].relevance > 0.3
 
 
 @pytest.mark.parametrize("limit", [0, -1])

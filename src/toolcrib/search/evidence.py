@@ -25,10 +25,11 @@ _GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.7), np.float32(0.45)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing asked for, in words and as a vector."""
+    """One thing asked for, in words and as a vector; not understood where nobody knows any of its words."""
 
     query: Query
     vector: Floats
+    is_understood: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ WEIGHTS = np.array([2.02, 0.54, 5.06, 8.81, 1.3, 0.55], dtype=np.float32)
 CHANCE = np.array([-5.22, 7.35, 0.55, 5.43], dtype=np.float32)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)
+# Letters without a meaning lie close to some tool by accident, the closer the more tools there are. Not fitted: no
+# development query is like that.
+_MOST_RELEVANT_TO_BABBLE = np.float32(0.05)
 _CLAUSE_CLOSENESS = 3
 # To be clearly first says something, by how much says little: queries whose tool is not there have such hits too.
 _FARTHEST_AHEAD = 0.3
@@ -38,10 +41,10 @@ def scores(rows: Floats) -> Floats:
     return _weighed(rows, WEIGHTS)
 
 
-def chances(rows: Floats, fused: Floats) -> Floats:
-    """The chance of each candidate to be right, given what else there is."""
+def chances(rows: Floats, fused: Floats, *, is_understood: bool = True) -> Floats:
+    """The chance of each candidate to be right, given what else there is and whether the query was understood at all."""
     logits = _weighed(signs(rows, fused), CHANCE)
-    return np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT)
+    return np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT if is_understood else _MOST_RELEVANT_TO_BABBLE)
 
 
 def signs(rows: Floats, fused: Floats) -> Floats:

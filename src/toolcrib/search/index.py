@@ -252,7 +252,8 @@ class ToolIndex:
     def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Allowed) -> list[ToolMatch]:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
-        evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
+        wishes = self._reader.read(text)
+        evidence = gather(self._words, self._vectors, wishes, block, pool)
         rows = fusion.features(evidence)
         # Rounded, so that equals are equal however their sums were made up.
         fused = np.round(fusion.scores(rows), 4)
@@ -261,7 +262,9 @@ class ToolIndex:
         ahead = np.array([_MENTIONED if number in mentioned else 0.0 for number in numbers], dtype=np.float32)
         others = (place for place in self._in_order(numbers, fused + ahead) if numbers[place] not in named)
         seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
-        likely = fusion.chances(rows[seen], fused[seen]) * (_BESIDE_NAMED if named else 1)
+        likely = fusion.chances(rows[seen], fused[seen], is_understood=wishes[0].is_understood) * (
+            _BESIDE_NAMED if named else 1
+        )
         likely = np.maximum(likely, [mentioned.get(numbers[place], 0.0) for place in seen])
         chances = _falling(likely, (fused + ahead)[seen])
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]

@@ -9,8 +9,8 @@ from toolcrib.search.clauses import clauses
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
-from toolcrib.search.spelling import Spelling, longer_words, other_words
-from toolcrib.search.terms import stem
+from toolcrib.search.spelling import Spelling, longer_words, may_be_mistyped, other_words
+from toolcrib.search.terms import stem, telling_words
 from toolcrib.search.unmistyped import is_derived, is_foreign
 from toolcrib.search.vectors import Floats
 
@@ -36,8 +36,9 @@ class QueryReader:
         spelled = self.corrected(text)
         parts = (spelled, *clauses(spelled))
         vectors = self._encoded(parts)
+        is_understood = self._understands(spelled)
         return [
-            Wish(Query.parse(part, self._words.__contains__), vector)
+            Wish(Query.parse(part, self._words.__contains__), vector, is_understood)
             for part, vector in zip(parts, vectors, strict=True)
         ]
 
@@ -57,6 +58,11 @@ class QueryReader:
     def _is_derived(self, word: str) -> bool:
         return is_derived(word, self.is_everyday)
 
+    def _understands(self, text: str) -> bool:
+        """Whether some word is known; another script, short words and what has digits are given the benefit of the doubt."""
+        is_some_known = any(not _can_be_judged(word) or self._is_known(word) for word in telling_words(text))
+        return is_some_known or not text.isascii() or not any(telling_words(text))
+
     def _is_known(self, word: str) -> bool:
         return self.is_everyday(word) or stem(word) in self._words
 
@@ -67,3 +73,7 @@ class QueryReader:
             if len(self._vectors) > _KEPT_QUERIES:
                 self._vectors.popitem(last=False)
         return known
+
+
+def _can_be_judged(word: str) -> bool:
+    return word.isalpha() and may_be_mistyped(word)

@@ -52,7 +52,7 @@ class Spelling:
 
     def _word(self, word: str) -> str:
         plain = fold(word).lower()
-        if not _may_be_mistyped(plain) or self._is_known(stem(plain)) or self._is_spared(plain):
+        if not may_be_mistyped(plain) or self._is_known(stem(plain)) or self._is_spared(plain):
             return word
         places = self._hopeful(plain).tolist()
         if any(place < self._everyday and self._candidates[place] == plain for place in places):
@@ -77,10 +77,11 @@ class Spelling:
 def longer_words(text: str) -> list[str]:
     """The words of a text that may be mistyped ones, as they are looked up."""
     plain = (fold(word).lower() for word in _WORD.findall(text))
-    return [word for word in plain if _may_be_mistyped(word)]
+    return [word for word in plain if may_be_mistyped(word)]
 
 
-def _may_be_mistyped(word: str) -> bool:
+def may_be_mistyped(word: str) -> bool:
+    """Whether a plain word is one that can be told right from wrong, by its length and script."""
     return _SHORTEST <= len(word) <= _LONGEST and word.isascii()
 
 

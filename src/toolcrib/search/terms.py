@@ -34,7 +34,7 @@ _Word = tuple[tuple[str, ...], tuple[str, ...]]
 
 def terms(text: str) -> list[str]:
     """The stemmed terms of a document in order, with repeats; a word such as GitHub as a whole and in parts."""
-    return [stem(word) for whole, parts in _words(text) for word in (*whole, *parts) if word not in _STOP_WORDS]
+    return [stem(word) for word in telling_words(text)]
 
 
 def query_terms(text: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -44,6 +44,11 @@ def query_terms(text: str, is_known: Callable[[str], bool]) -> list[str]:
         kept = whole if not parts or any(is_known(stem(word)) for word in whole) else parts
         found.extend(stem(word) for word in kept if word not in _STOP_WORDS)
     return found
+
+
+def telling_words(text: str) -> Iterator[str]:
+    """What `terms` gives, before it is stemmed."""
+    return (word for whole, parts in _words(text) for word in (*whole, *parts) if word not in _STOP_WORDS)
 
 
 def said_once(words: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ _FOREIGN = frozenset(
     """
     der das dem den ein eine einen einer und oder nicht ist sind wird mit für von zum zur auf aus bei nach mein meine meinen meiner ich wir
     le les des du une et est sont dans pour avec sur mon mes moi je nous vous que qui au aux cette
-    el los las una uno y es por para con del al mi mis está este esta esto quién qué cómo donde
+    el los las una uno en y es por para con del al mi mis está este esta esto quién qué cómo donde
     il gli della di che nel sono per mio mia questo os um uma não meu minha em no na het een van voor met op ik mijn
     """.split()
 ) - frozenset("no an on in a o per den is mi al em op met van das des".split())
