@@ -37,7 +37,8 @@ class Evidence:
 
     `share` is the part of the query's weight that the tool's words match, so words that match little count for little;
     `of_best` is the same against the best tool. `closeness` is that of the meanings. What begins with `clause_` is the
-    best over the clauses of the query, or the same again where it has none.
+    best over the clauses of the query, or the same again where it has none. `by_clause` has a table for each clause:
+    share, of_best and closeness in rows, the candidates in columns.
     """
 
     numbers: Numbers
@@ -47,6 +48,7 @@ class Evidence:
     clause_closeness: Floats
     clause_share: Floats
     clause_of_best: Floats
+    by_clause: Floats
 
 
 def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
@@ -66,6 +68,7 @@ def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block |
         clause_closeness=closeness.max(axis=1),
         clause_share=own[clauses].max(axis=0),
         clause_of_best=of_best[clauses].max(axis=0),
+        by_clause=np.stack([own, of_best, closeness.T], axis=1)[1:],
     )
 
 

@@ -22,6 +22,7 @@ from toolcrib.search.exact import ExactNames, closeness
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
+from toolcrib.search.places import standing
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.reader import QueryReader
 from toolcrib.search.text_key import text_hash
@@ -250,12 +251,17 @@ class ToolIndex:
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
         evidence = gather(self._words, self._vectors, self._reader.read(text), block, pool)
         rows = fusion.features(evidence)
-        # Rounded, so that equals are equal however their sums were made up.
-        fused = np.round(fusion.scores(rows), 4)
         numbers = evidence.numbers.tolist()
-        others = (place for place in self._in_order(numbers, fused) if numbers[place] not in named)
-        seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
-        chances = _falling(fusion.chances(rows[seen], fused[seen]), fused[seen])
+
+        def in_order(scores: Floats) -> Iterator[int]:
+            return (place for place in self._in_order(numbers, scores) if allowed(self._tools[numbers[place]]))
+
+        # Rounded, so that equals are equal however their sums were made up.
+        fused, by_clause = np.round(fusion.scores(rows), 4), np.round(fusion.clause_scores(evidence), 4)
+        stand = standing(fused, by_clause, in_order)
+        others = (place for place in in_order(stand.rank) if numbers[place] not in named)
+        seen = list(islice(others, max(limit, _FEWEST)))
+        chances = _falling(fusion.chances(rows[seen], stand.worth[seen], stand.is_best[seen]), stand.rank[seen])
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]
         matches += [
             ToolMatch(self._tools[numbers[place]], round(chance, 2))
