@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.search.clauses import MOST_CLAUSES, clauses
+from toolcrib.search.clauses import MOST_CLAUSES, clauses, want_tools_each
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,20 @@ def test_a_verb_alone_is_a_wish_beside_longer_ones() -> None:
         "Look up the weather",
         "Book me a table",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "each"),
+    [
+        ("take a screenshot of it and upload it to my drive", True),
+        ("Please take a screenshot of it. Could you also upload it to my drive?", True),
+        ("The boat trip was on Sunday. When did I talk with Ravi?", False),
+        ("The boat trip was on Sunday. When did I talk with Ravi? Mail it to me", True),
+        ("take a screenshot", False),
+    ],
+)
+def test_two_clauses_want_a_tool_each_if_both_are_commands(text: str, each: bool) -> None:
+    assert want_tools_each(clauses(text)) is each
 
 
 def test_of_many_clauses_the_shortest_neighbours_stand_together() -> None:

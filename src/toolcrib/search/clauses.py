@@ -42,6 +42,10 @@ _JOINTS = re.compile(
     re.IGNORECASE,
 )
 _WISH = re.compile(rf"(?:{_VERB})\b", re.IGNORECASE)
+_ASKING = (
+    "first firstly next then also finally please kindly can could would will you i we i'd like want need to me help"
+)
+_ASKED = re.compile(rf"(?:(?:{'|'.join(_ASKING.split())}),? )*(?:{_VERB})\b", re.IGNORECASE)
 
 
 def clauses(text: str) -> list[str]:
@@ -53,6 +57,11 @@ def clauses(text: str) -> list[str]:
         first = min(range(len(parts) - 1 - alone), key=lambda place: len(parts[place]) + len(parts[place + 1]))
         parts[first : first + 2] = [f"{parts[first]}. {parts[first + 1]}"]
     return parts if len(parts) > 1 else []
+
+
+def want_tools_each(parts: list[str]) -> bool:
+    """Whether clauses are likely wishes for a tool each; two that are not both commands are often one wish and a story."""
+    return len(parts) == MOST_CLAUSES or (len(parts) > 1 and all(_ASKED.match(part) for part in parts))
 
 
 def _wishes(parts: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from toolcrib.search.bm25 import Bm25
-from toolcrib.search.clauses import clauses
+from toolcrib.search.clauses import clauses, want_tools_each
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
@@ -33,11 +33,13 @@ class QueryReader:
     def read(self, text: str) -> list[Wish]:
         """The whole query first, then its clauses, if it has several."""
         spelled = self.corrected(text)
-        parts = (spelled, *clauses(spelled))
+        several = clauses(spelled)
+        parts = (spelled, *several)
+        want_tools = [False, *[want_tools_each(several)] * len(several)]
         vectors = self._encoded(parts)
         return [
-            Wish(Query.parse(part, self._words.__contains__), vector)
-            for part, vector in zip(parts, vectors, strict=True)
+            Wish(Query.parse(part, self._words.__contains__), vector, wants_tool)
+            for part, vector, wants_tool in zip(parts, vectors, want_tools, strict=True)
         ]
 
     def corrected(self, text: str) -> str:
