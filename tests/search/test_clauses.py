@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.search.clauses import MOST_CLAUSES, clauses
+from toolcrib.search.clauses import MOST_CLAUSES, clauses, want_tools_each
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,11 @@ from toolcrib.search.clauses import MOST_CLAUSES, clauses
             ["send an email to Ann", "take a screenshot", "refund the customer"],
         ),
         ("sneakers in white and black, and tell me the price", ["sneakers in white and black", "tell me the price"]),
+        (
+            "load the sales table, plot a chart & unsubscribe me from it",
+            ["load the sales table", "plot a chart", "unsubscribe me from it"],
+        ),
+        ("check the price of gold plus convert it to euros", ["check the price of gold", "convert it to euros"]),
     ],
 )
 def test_each_thing_asked_for_is_a_clause(text: str, parts: list[str]) -> None:
@@ -34,10 +39,48 @@ def test_each_thing_asked_for_is_a_clause(text: str, parts: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "send a mail", "cats and dogs", "read and write", "then. also. and then.", "a red, green and blue picture"],
+    [
+        *(
+            "",
+            "send a mail",
+            "cats and dogs",
+            "read and write",
+            "then. also. and then.",
+            "a red, green and blue picture",
+        ),
+        *(
+            "add or remove labels of an issue",
+            "cast and plot of the film",
+            "track it with Pack & Send Ltd",
+            "2 plus 3 is",
+        ),
+    ],
 )
 def test_one_wish_has_no_clauses(text: str) -> None:
     assert clauses(text) == []
+
+
+def test_a_verb_alone_is_a_wish_beside_longer_ones() -> None:
+    text = "commit my changes, push, open a pull request"
+    assert clauses(text) == ["commit my changes", "push", "open a pull request"]
+    assert clauses("Hello there! Look up the weather. Thanks. Book me a table") == [
+        "Look up the weather",
+        "Book me a table",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "each"),
+    [
+        ("take a screenshot of it and upload it to my drive", True),
+        ("Please take a screenshot of it. Could you also upload it to my drive?", True),
+        ("The boat trip was on Sunday. When did I talk with Ravi?", False),
+        ("The boat trip was on Sunday. When did I talk with Ravi? Mail it to me", True),
+        ("take a screenshot", False),
+    ],
+)
+def test_two_clauses_want_a_tool_each_if_both_are_commands(text: str, each: bool) -> None:
+    assert want_tools_each(clauses(text)) is each
 
 
 def test_of_many_clauses_the_shortest_neighbours_stand_together() -> None:
@@ -72,4 +115,4 @@ def test_clauses_are_at_most_three_separate_parts_of_the_text(text: str) -> None
     wordy = " ".join(text.split())
     for word in " ".join(found).split():
         assert word.strip(" ,.;") in wordy
-    assert all(len(clause.split()) >= 3 for clause in found)
+    assert not found or any(len(clause.split()) >= 3 for clause in found)

@@ -286,3 +286,36 @@ def test_a_definition_is_not_changed_by_being_indexed() -> None:
     definition: Mapping[str, Any] = {"name": "t", "inputSchema": {"properties": {"a": {"enum": ["x"]}}}}
     match = ToolIndex([Tool.from_mcp("s", definition)], encoder=TINY).search("t")[0]
     assert match.tool.definition is definition
+
+
+PAPERS = [
+    *(tool("arxiv", f"{verb}_papers", f"{verb} arXiv papers on a topic, the newest paper first") for verb in ("find", "list", "get")),
+    tool("arxiv", "paper_details", "Details of the newest arXiv paper on a topic: title, abstract, authors"),
+    tool("arxiv", "paper_citations", "Find papers on arXiv that cite a paper on a topic"),
+    tool("arxiv", "paper_authors", "Find the newest arXiv paper of an author on a topic"),
+    tool("deepl", "translate_text", "Translate text to another language, such as German"),
+    tool("gmail", "dispatch", "Mail to somebody"),
+]  # fmt: skip
+SEVERAL_WISHES = "Find the newest arXiv paper on a topic, translate the abstract to German and mail it to Anna"
+
+
+def test_each_of_several_wishes_has_its_best_tool_near_the_top() -> None:
+    matches = by_words(*PAPERS).search(SEVERAL_WISHES)
+    assert ids(matches)[0].startswith("arxiv:")
+    assert {"deepl:translate_text", "gmail:dispatch"} < set(ids(matches)[:5])
+    relevances = [match.relevance for match in matches]
+    assert relevances == sorted(relevances, reverse=True)
+
+
+def test_a_hidden_tool_takes_no_place_of_a_wish() -> None:
+    other_mail = tool("outlook", "dispatch", "Mail to somebody")
+    index, without = by_words(*PAPERS, other_mail), by_words(*PAPERS)
+    visible = index.search(SEVERAL_WISHES, allowed=lambda one: one.server != "gmail")
+    assert "outlook:dispatch" in ids(visible)[:5]
+    hidden = index.search(SEVERAL_WISHES, allowed=lambda one: one != other_mail)
+    assert ids(hidden) == ids(without.search(SEVERAL_WISHES))
+
+
+def test_how_many_are_wanted_changes_nothing_about_several_wishes() -> None:
+    index = by_words(*PAPERS)
+    assert index.search(SEVERAL_WISHES, limit=3) == index.search(SEVERAL_WISHES, limit=8)[:3]

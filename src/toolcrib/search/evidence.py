@@ -25,11 +25,15 @@ _GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.7), np.float32(0.45)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing asked for, in words and as a vector; not understood where nobody knows any of its words."""
+    """One thing asked for, in words and as a vector.
+
+    It is not understood where nobody knows any of its words, and `wants_tool` if it is one of several that want a tool each.
+    """
 
     query: Query
     vector: Floats
     is_understood: bool = True
+    wants_tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class Evidence:
 
     `share` is the part of the query's weight that the tool's words match, so words that match little count for little;
     `of_best` is the same against the best tool. `closeness` is that of the meanings. What begins with `clause_` is the
-    best over the clauses of the query, or the same again where it has none.
+    best over the clauses of the query, or the same again where it has none. `by_clause` has a table for each clause
+    that wants a tool of its own: share, of_best and closeness in rows, the candidates in columns.
     """
 
     numbers: Numbers
@@ -48,6 +53,7 @@ class Evidence:
     clause_closeness: Floats
     clause_share: Floats
     clause_of_best: Floats
+    by_clause: Floats
 
 
 def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
@@ -67,6 +73,7 @@ def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block |
         clause_closeness=closeness.max(axis=1),
         clause_share=own[clauses].max(axis=0),
         clause_of_best=of_best[clauses].max(axis=0),
+        by_clause=np.stack([own, of_best, closeness.T], axis=1)[[wish.wants_tool for wish in wishes]],
     )
 
 

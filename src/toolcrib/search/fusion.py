@@ -13,6 +13,8 @@ Floats = NDArray[np.float32]
 WEIGHTS = np.array([2.02, 0.54, 5.06, 8.81, 1.3, 0.55], dtype=np.float32)
 # Likewise, for the chance that a candidate is right, in the order of `signs`.
 CHANCE = np.array([-5.22, 7.35, 0.55, 5.43], dtype=np.float32)
+# A tool below the best is likelier right if it is the best for another wish; this much fits all labelled sets.
+_BEST_OF_CLAUSE = np.float32(1.2)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)
 # Letters without a meaning lie close to some tool by accident, the closer the more tools there are. Not fitted: no
@@ -41,10 +43,20 @@ def scores(rows: Floats) -> Floats:
     return _weighed(rows, WEIGHTS)
 
 
-def chances(rows: Floats, fused: Floats, *, is_understood: bool = True) -> Floats:
+def clause_scores(evidence: Evidence) -> Floats:
+    """The score each clause would give each candidate if it were the whole query; a row a clause."""
+    share, of_best, closeness, clause_closeness, clause_share, clause_of_best = WEIGHTS
+    alone = np.array([share + clause_share, of_best + clause_of_best, closeness + clause_closeness], dtype=np.float32)
+    sums: Floats = (evidence.by_clause * alone[:, None]).sum(axis=1)
+    return sums
+
+
+def chances(rows: Floats, fused: Floats, is_best_of_clause: NDArray[np.bool_], *, is_understood: bool = True) -> Floats:
     """The chance of each candidate to be right, given what else there is and whether the query was understood at all."""
-    logits = _weighed(signs(rows, fused), CHANCE)
-    return np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT if is_understood else _MOST_RELEVANT_TO_BABBLE)
+    is_below = fused < fused.max(initial=-np.inf)
+    logits = _weighed(signs(rows, fused), CHANCE) + _BEST_OF_CLAUSE * (is_best_of_clause & is_below)
+    right: Floats = np.minimum(1 / (1 + np.exp(-logits)), _MOST_RELEVANT if is_understood else _MOST_RELEVANT_TO_BABBLE)
+    return right
 
 
 def signs(rows: Floats, fused: Floats) -> Floats:

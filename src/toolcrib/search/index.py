@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.model.tool import Tool, ToolMatch
-from toolcrib.search import fusion
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder
@@ -23,6 +22,7 @@ from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
+from toolcrib.search.ranking import Ranking
 from toolcrib.search.reader import QueryReader
 from toolcrib.search.text_key import text_hash
 from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
@@ -35,10 +35,8 @@ Scale = np.float32
 _ENCODED_AT_ONCE = 64
 # How likely the best is depends on how far the second lies behind, also where only one is wanted.
 _FEWEST = 2
-# Beside a tool that was named in full others are hardly meant.
-_BESIDE_NAMED = np.float32(0.3)
-# A tool named inside of a longer request comes first, and is likely meant if no other bears the name.
-_MENTIONED, _MENTION_IS_MEANT = 10.0, 0.9
+# A tool named inside of a longer request is likely meant if no other bears the name.
+_MENTION_IS_MEANT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,26 +250,18 @@ class ToolIndex:
     def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Allowed) -> list[ToolMatch]:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
+        mentioned = {} if named else self._mentioned(text, block, allowed)
         wishes = self._reader.read(text)
         evidence = gather(self._words, self._vectors, wishes, block, pool)
-        rows = fusion.features(evidence)
-        # Rounded, so that equals are equal however their sums were made up.
-        fused = np.round(fusion.scores(rows), 4)
         numbers = evidence.numbers.tolist()
-        mentioned = {} if named else self._mentioned(text, block, allowed)
-        ahead = np.array([_MENTIONED if number in mentioned else 0.0 for number in numbers], dtype=np.float32)
-        others = (place for place in self._in_order(numbers, fused + ahead) if numbers[place] not in named)
-        seen = list(islice((place for place in others if allowed(self._tools[numbers[place]])), max(limit, _FEWEST)))
-        likely = fusion.chances(rows[seen], fused[seen], is_understood=wishes[0].is_understood) * (
-            _BESIDE_NAMED if named else 1
-        )
-        likely = np.maximum(likely, [mentioned.get(numbers[place], 0.0) for place in seen])
-        chances = _falling(likely, (fused + ahead)[seen])
+
+        def in_order(scores: Floats) -> Iterator[int]:
+            return (place for place in self._in_order(numbers, scores) if allowed(self._tools[numbers[place]]))
+
+        ranking = Ranking(in_order, named=named, mentioned=mentioned, is_understood=wishes[0].is_understood)
+        others = ranking.best(evidence, max(limit, _FEWEST))
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]
-        matches += [
-            ToolMatch(self._tools[numbers[place]], round(chance, 2))
-            for place, chance in zip(seen, chances, strict=True)
-        ]
+        matches += [ToolMatch(self._tools[number], round(chance, 2)) for number, chance in others]
         return matches[:limit]
 
     def _in_order(self, numbers: Sequence[int], fused: Floats) -> Iterator[int]:
@@ -361,12 +351,3 @@ def _no_tags(_tool: Tool) -> Iterable[str]:
 
 def _anything(_tool: Tool) -> bool:
     return True
-
-
-def _falling(chances: Floats, fused: Floats) -> list[float]:
-    """Chances of hits in their order: none more likely than one above it, equals as likely as the least of them."""
-    lowest: list[float] = np.minimum.accumulate(chances).tolist()
-    for place in range(len(lowest) - 2, -1, -1):
-        if fused[place] == fused[place + 1]:
-            lowest[place] = lowest[place + 1]
-    return lowest

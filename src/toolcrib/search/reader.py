@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from toolcrib.search.bm25 import Bm25
-from toolcrib.search.clauses import clauses
+from toolcrib.search.clauses import clauses, want_tools_each
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.evidence import Wish
 from toolcrib.search.query import Query
@@ -34,12 +34,13 @@ class QueryReader:
     def read(self, text: str) -> list[Wish]:
         """The whole query first, then its clauses, if it has several."""
         spelled = self.corrected(text)
-        parts = (spelled, *clauses(spelled))
+        several = clauses(spelled)
+        parts = (spelled, *several)
         vectors = self._encoded(parts)
-        is_understood = self._understands(spelled)
+        is_understood, want_tools = self._understands(spelled), want_tools_each(several)
         return [
-            Wish(Query.parse(part, self._words.__contains__), vector, is_understood)
-            for part, vector in zip(parts, vectors, strict=True)
+            Wish(Query.parse(part, self._words.__contains__), vector, is_understood, want_tools and place > 0)
+            for place, (part, vector) in enumerate(zip(parts, vectors, strict=True))
         ]
 
     def corrected(self, text: str) -> str:
