@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from toolcrib.search.encoder import Encoder
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.evidence import POOL, Evidence, gather
 from toolcrib.search.exact import ExactNames, closeness, possible_names
+from toolcrib.search.exclusion import unwanted_servers
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
@@ -203,7 +204,8 @@ class ToolIndex:
         block = None if server is None else self._blocks.get(server)
         if not text.strip() or limit < 1 or (server is not None and block is None):
             return []
-        may_be_seen = allowed or _anything
+        unwanted = unwanted_servers(text, self._blocks, self._reader.is_everyday) if server is None else ()
+        may_be_seen = _outside(unwanted, allowed or _anything)
         pool = max(POOL, limit)
         while True:
             found = self._found(text, block, pool, limit, may_be_seen)
@@ -351,3 +353,7 @@ def _no_tags(_tool: Tool) -> Iterable[str]:
 
 def _anything(_tool: Tool) -> bool:
     return True
+
+
+def _outside(unwanted: Collection[str], allowed: Allowed) -> Allowed:
+    return (lambda tool: tool.server not in unwanted and allowed(tool)) if unwanted else allowed
