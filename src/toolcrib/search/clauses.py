@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterator
 
 MOST_CLAUSES = 3
 _FEWEST_WORDS = 3
 # Of a text longer than this the encoder reads only beginnings: what a long story leads up to stands alone, to be read.
 _LONG_STORY = 1_000
 # After "and" or a comma, these begin another wish; other words go on with the same one ("white and black").
-_VERBS = """
+_VERBS = frozenset(
+    """
     get give find provide check create send tell list show fetch retrieve calculate compute search look suggest recommend
     help make add update delete remove set schedule book order buy translate convert generate analyze analyse compare
     determine identify explain describe save write read open run upload download share post publish play track monitor
@@ -22,35 +24,36 @@ _VERBS = """
     evaluate solve classify detect transcribe rewrite paraphrase proofread confirm connect disconnect join reserve reschedule
     purchase highlight annotate apply reject decline accept dismiss ban mute pause resume skip lock unlock organize organise
     prepare gather collect choose pick locate tweet
-"""
-# These too, if they have an object: else they are rather names of things ("cast and plot").
-_NOUNS = (
-    "chart plot block store mark pin tag label format query scan report test review graph fork reboot ping like rate"
+""".split()
 )
-_OBJECT = "(?:a|an|the|it|them|this|that|these|those|him|her|me|my|our|your|his|their|all|each|every|any)"
+# These too, if they have an object: else they are rather names of things ("cast and plot").
+_NOUNS = frozenset(
+    "chart plot block store mark pin tag label format query scan report test review graph fork reboot ping like rate".split()
+)
+_OBJECTS = frozenset(
+    "a an the it them this that these those him her me my our your his their all each every any".split()
+)
 # After "and" these do too.
-_OTHERS = "let see know include could can would please what how when where who which is are also then i we"
-_VERB = "|".join((*_VERBS.split(), rf"(?:{'|'.join(_NOUNS.split())}) {_OBJECT}"))
-_BEGINNING = "|".join((_VERB, *_OTHERS.split()))
-_JOINTS = re.compile(
-    r"(?<=[.!?;]) "
-    r"|,? (?:and then|then|also|after that|afterwards|as well as|additionally|furthermore|moreover|finally),? "
-    rf"|,? (?:and|or|but|plus) (?=(?:{_BEGINNING})\b)"
-    rf"|, (?=(?:{_VERB})\b)"
-    # Not in names: "Pack & Send".
-    rf"| & (?=(?-i:[a-z]))(?=(?:{_BEGINNING})\b)",
+_OTHERS = frozenset(
+    "let see know include could can would please what how when where who which is are also then i we".split()
+)
+_ASKING = frozenset(
+    "first firstly next then also finally please kindly can could would will you i we i'd like want need to me help".split()
+)
+# What always parts wishes, and what does only before a word that begins one. Patterns of all the verbs would take ten
+# milliseconds to compile, of every command that searches.
+_JOINT = re.compile(
+    r"(?P<always>(?<=[.!?;]) "
+    r"|,? (?:and then|then|also|after that|afterwards|as well as|additionally|furthermore|moreover|finally),? )"
+    r"|(?P<word>,? (?:and|or|but|plus)(?= ))|(?P<comma>,(?= ))|(?P<sign> &(?= ))",
     re.IGNORECASE,
 )
-_WISH = re.compile(rf"(?:{_VERB})\b", re.IGNORECASE)
-_ASKING = (
-    "first firstly next then also finally please kindly can could would will you i we i'd like want need to me help"
-)
-_ASKED = re.compile(rf"(?:(?:{'|'.join(_ASKING.split())}),? )*(?:{_VERB})\b", re.IGNORECASE)
+_FIRST_WORDS = re.compile(r"(\w+)(?: (\w+)\b)?")
 
 
 def clauses(text: str) -> list[str]:
     """Up to three parts of a request that asks for several things, in order; none where it is one wish."""
-    parts = _wishes([part.strip(" ,.;") for part in _JOINTS.split(" ".join(text.split()))])
+    parts = _wishes([part.strip(" ,.;") for part in _parted(" ".join(text.split()))])
     alone = 1 if len(text) > _LONG_STORY else 0
     while len(parts) > MOST_CLAUSES:
         # The two neighbours that are shortest together stand as one.
@@ -61,7 +64,51 @@ def clauses(text: str) -> list[str]:
 
 def want_tools_each(parts: list[str]) -> bool:
     """Whether clauses are likely wishes for a tool each; two that are not both commands are often one wish and a story."""
-    return len(parts) == MOST_CLAUSES or (len(parts) > 1 and all(_ASKED.match(part) for part in parts))
+    return len(parts) == MOST_CLAUSES or (len(parts) > 1 and all(map(_is_command, parts)))
+
+
+def _parted(text: str) -> Iterator[str]:
+    start = 0
+    for joint in _JOINT.finditer(text):
+        if joint.start() >= start and _begins_anew(joint):
+            yield text[start : joint.start()]
+            start = _following(joint)
+    yield text[start:]
+
+
+def _begins_anew(joint: re.Match[str]) -> bool:
+    kind, text, following = joint.lastgroup, joint.string, _following(joint)
+    if kind == "always":
+        return True
+    # A capital after "&" is a name: "Pack & Send".
+    if kind == "sign" and not text[following : following + 1].islower():
+        return False
+    return _begins_wish(text, following, () if kind == "comma" else _OTHERS)
+
+
+def _following(joint: re.Match[str]) -> int:
+    """Where the text goes on; some joints leave the space behind them, with which another may begin."""
+    return joint.end() if joint.lastgroup == "always" else joint.end() + 1
+
+
+def _begins_wish(text: str, place: int = 0, others: Container[str] = ()) -> bool:
+    """Whether a verb stands at a place of a text, one that may be a noun only with an object, or one of the other words."""
+    found = _FIRST_WORDS.match(text, place)
+    if found is None:
+        return False
+    first, second = found[1].lower(), (found[2] or "").lower()
+    return first in _VERBS or first in others or (first in _NOUNS and second in _OBJECTS)
+
+
+def _is_command(part: str) -> bool:
+    """Whether a clause begins with a verb, whatever polite words stand before it."""
+    words = part.split(" ")
+    for place in range(len(words)):
+        if _begins_wish(" ".join(words[place:])):
+            return True
+        if words[place].rstrip(",").lower() not in _ASKING:
+            return False
+    return False
 
 
 def _wishes(parts: list[str]) -> list[str]:
@@ -69,7 +116,7 @@ def _wishes(parts: list[str]) -> list[str]:
     wordy = [part for part in parts if _is_wordy(part)]
     if len(wordy) < 2:
         return wordy
-    return [part for part in parts if _is_wordy(part) or _WISH.match(part)]
+    return [part for part in parts if _is_wordy(part) or _begins_wish(part)]
 
 
 def _is_wordy(part: str) -> bool:
