@@ -9,7 +9,7 @@ from toolcrib.model.tool import Tool
 from toolcrib.search.exclusion import unwanted_servers
 from toolcrib.search.index import ToolIndex
 
-SERVERS = ["firecrawl", "Slack", "Google Maps", "google-calendar", "brave-search", "files"]
+SERVERS = ["firecrawl", "Slack", "Google Maps", "google-calendar", "brave-search", "files", "x"]
 EVERYDAY = {"slack", "google", "maps", "brave", "search", "files"}
 
 
@@ -20,7 +20,10 @@ EVERYDAY = {"slack", "google", "maps", "brave", "search", "files"}
         ("search the web without firecrawl", {"firecrawl"}),
         ("post in chat, not Slack", {"Slack"}),
         ("a route, anything but Google please", {"Google Maps", "google-calendar"}),
-        ("send it instead of using the Brave thing", {"brave-search"}),
+        ("send it instead of using Brave", {"brave-search"}),
+        ("search the web but not with brave-search", {"brave-search"}),
+        ("plan a route without google-maps.", {"Google Maps"}),
+        ("post a message, not on X", {"x"}),
     ],
 )
 def test_a_server_after_a_not_is_unwanted(text: str, servers: set[str]) -> None:
@@ -36,6 +39,9 @@ def test_a_server_after_a_not_is_unwanted(text: str, servers: set[str]) -> None:
         "why is it not found in the search",
         "not",
         "Slack is not here",
+        "an issue on Slack, if it is not on Slack",
+        "users without Slack account",
+        "DO NOT SLACK",
     ],
 )
 def test_everyday_words_after_a_not_and_servers_before_it_are_no_such_thing(text: str) -> None:

@@ -182,6 +182,43 @@ def test_an_everyday_word_or_a_product_is_no_name_inside_a_request(query: str) -
     )
 
 
+@pytest.mark.parametrize(
+    "query", ["do not use create_card, I want a ticket", "open a ticket, anything but create_card"]
+)
+def test_a_tool_named_after_a_not_does_not_come_first(query: str) -> None:
+    index = ToolIndex(
+        [tool("trello", "create_card", "Put a card on a board"), tool("jira", "open", "Open a new ticket")]
+    )
+    assert ids(index.search(query))[0] == "jira:open"
+
+
+def test_a_mentioned_tool_comes_first_however_many_have_more_of_the_words() -> None:
+    words = "report invoice customer order payment refund"
+    crowd = [tool(f"s{number}", f"tool{number}", words) for number in range(250)]
+    index = by_words(*crowd, tool("zed", "do_it", "Something else"))
+    assert ids(index.search(f"call do_it for the {words}"))[0] == "zed:do_it"
+
+
+def test_a_name_that_many_tools_bear_pushes_nothing_away() -> None:
+    forecast = tool("weather", "get_forecast", "The weather forecast of a city")
+    index = ToolIndex([*(tool(f"s{number}", "get_user", "Read a user") for number in range(30)), forecast])
+    found = index.search("call get_user and tell me the weather forecast for the city", limit=40)
+    assert next(hit for hit in found if hit.tool == forecast).relevance > 0.3
+
+
+def test_a_product_that_writes_itself_with_a_capital_inside_is_no_name_of_a_tool() -> None:
+    index = ToolIndex(
+        [tool("brevo", "ebay", "Figures of a campaign"), tool("shop", "find_offer", "Find a cheap laptop")]
+    )
+    assert ids(index.search("find a cheap laptop on eBay"))[0] == "shop:find_offer"
+
+
+def test_explaining_a_tool_named_inside_a_request_says_so() -> None:
+    index = ToolIndex(TRACKERS)
+    query = "call github:create_issue for whatever the forecast says"
+    assert [index.explain(query, own).is_named for own in TRACKERS[:2]] == [True, False]
+
+
 def test_beside_a_tool_that_is_named_in_full_others_are_unlikely() -> None:
     named, *others = ToolIndex(TRACKERS).search("github create issue")
     assert (named.tool.server, named.relevance) == ("github", 1.0)

@@ -51,3 +51,10 @@ def test_what_is_near_the_best_of_its_clause_overtakes_what_is_far_from_it() -> 
 def test_where_nothing_counts_nothing_is_raised() -> None:
     stand = standing(CROWDED, BY_CLAUSE, lambda _scores: iter(()))
     assert stand.rank is CROWDED
+
+
+def test_raised_tools_keep_their_order_however_close_they_are() -> None:
+    by_clause = floats([9, 0, 0, 0, 0, 0], [0, 0, 0, 0, 9, 0], [0, 0, 0, 0, 0, 9])
+    stand = standing(floats(9, 8.9, 8.8, 8.7, 3.23, 3.2), by_clause, in_order)
+    order = list(in_order(stand.rank))
+    assert order.index(4) < order.index(5) <= 4

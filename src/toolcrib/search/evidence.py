@@ -56,10 +56,18 @@ class Evidence:
     by_clause: Floats
 
 
-def gather(words: Bm25, vectors: Vectors, wishes: Sequence[Wish], block: Block | None, pool: int = POOL) -> Evidence:
-    """Look at the tools that words or meaning bring up; the first wish is the whole query, the others its clauses."""
+def gather(
+    words: Bm25,
+    vectors: Vectors,
+    wishes: Sequence[Wish],
+    block: Block | None,
+    pool: int = POOL,
+    *,
+    also: Sequence[int] = (),
+) -> Evidence:
+    """Look at the tools that words or meaning bring up, and `also` at some; the first wish is the whole query, the others its clauses."""
     shares = [_shares(words, wish.query, block) for wish in wishes]
-    numbers = _candidates(shares, vectors, wishes, block, words.size, pool)
+    numbers = _candidates(shares, vectors, wishes, block, words.size, pool, also)
     own = np.stack([one[numbers] for one in shares])
     of_best = own / np.array([max(one.max(initial=0.0), 1e-6) for one in shares], dtype=np.float32)[:, None]
     guessed = _GUESSED_BY_SHARE * own + _GUESSED_BY_BEST * of_best
@@ -88,9 +96,15 @@ def _shares(words: Bm25, query: Query, block: Block | None) -> Floats:
 
 
 def _candidates(
-    shares: Sequence[Floats], vectors: Vectors, wishes: Sequence[Wish], block: Block | None, size: int, pool: int
+    shares: Sequence[Floats],
+    vectors: Vectors,
+    wishes: Sequence[Wish],
+    block: Block | None,
+    size: int,
+    pool: int,
+    also: Sequence[int],
 ) -> Numbers:
-    found = []
+    found = [np.array(also, dtype=np.int64)]
     for place, (share, wish) in enumerate(zip(shares, wishes, strict=True)):
         count = pool if place == 0 else min(pool, _CLAUSE_POOL)
         found += [_highest(share, count), _near(vectors, wish.vector, count, block, size)]

@@ -14,16 +14,22 @@ from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import squash
 from toolcrib.search.text_key import text_key
 
-_TOKEN = re.compile(r"\w+(?:[.:/-]\w+)*")
-# `create_issue` and `createIssue`, also behind `github:`; products and people write themselves with a capital first.
-_IDENTIFIER = re.compile(r"\w_\w|(?:^|:)[a-z]+[A-Z]")
-_MOST_TOKENS = 64
+_TOKEN = re.compile(r"\w+(?:[.:-]\w+)*")
+# `create_issue`, `createIssue`, `get-library-docs`, `brave:search`.
+_IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]|-.+-|\w:\w")
+_IN_PARTS = re.compile(r"[\W_]|[a-z][A-Z]")
+_MOST_NAMES = 16
 
 
 def possible_names(text: str) -> list[str]:
     """What in a longer text looks like the name of a tool and like no word."""
-    tokens = islice(dict.fromkeys(_TOKEN.findall(text)), _MOST_TOKENS)
-    return [token for token in tokens if _IDENTIFIER.search(token)]
+    tokens = dict.fromkeys(_TOKEN.findall(text))
+    return list(islice(filter(_IDENTIFIER.search, tokens), _MOST_NAMES))
+
+
+def is_in_parts(name: str) -> bool:
+    """Whether a name is made of several words: others are names of products too (`ebay`)."""
+    return _IN_PARTS.search(name) is not None
 
 
 class ExactNames:

@@ -40,7 +40,7 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`is_named` when the query is the tool's name in full; words without meaning of their own are left out.
+    """`is_named` when the query is the tool's name in full or holds it as an identifier; words without meaning of their own are left out.
 
     `closeness` is how near the meanings of query and tool are (1 is the same), None where that is not known yet;
     `spelled` is the query as it was understood, where words were put right.

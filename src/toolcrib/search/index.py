@@ -17,8 +17,8 @@ from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.evidence import POOL, Evidence, gather
-from toolcrib.search.exact import ExactNames, closeness, possible_names
-from toolcrib.search.exclusion import unwanted_servers
+from toolcrib.search.exact import ExactNames, closeness, is_in_parts, possible_names
+from toolcrib.search.exclusion import unwanted_names, unwanted_servers
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
@@ -38,6 +38,8 @@ _ENCODED_AT_ONCE = 64
 _FEWEST = 2
 # A tool named inside of a longer request is likely meant if no other bears the name.
 _MENTION_IS_MEANT = 0.9
+# A name that more tools bear tells little.
+_MOST_BEARERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,8 @@ class ToolIndex:
             for number, one, found in zip(self._blocks[tool.server].numbers, tools, documents, strict=True)
             if one.name == tool.name
         )
-        is_named = number in self._named(text, self._blocks[tool.server])
+        block = self._blocks[tool.server]
+        is_named = number in self._named(text, block) or number in self._mentioned(text, None, _anything)
         whole = self._reader.read(text)[0]
         cosine = float(self._vectors.cosines(np.array([number]), whole.vector[None, :])[0, 0])
         meaning = None if math.isnan(cosine) else round(cosine, 2)
@@ -254,7 +257,7 @@ class ToolIndex:
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
         mentioned = {} if named else self._mentioned(text, block, allowed)
         wishes = self._reader.read(text)
-        evidence = gather(self._words, self._vectors, wishes, block, pool)
+        evidence = gather(self._words, self._vectors, wishes, block, pool, also=list(mentioned))
         numbers = evidence.numbers.tolist()
 
         def in_order(scores: Floats) -> Iterator[int]:
@@ -281,10 +284,14 @@ class ToolIndex:
     def _mentioned(self, text: str, block: Block | None, allowed: Allowed) -> dict[int, float]:
         """The tools that a longer text names, each with the least chance to be meant: the fewer bear the name, the higher."""
         chances: dict[int, float] = {}
+        unwanted = set(unwanted_names(text))
         for name in possible_names(text):
-            here = (number for number in self._names.find(name) if self._is_here(number, block))
-            found = [number for number in here if allowed(self._tools[number])]
-            chances |= dict.fromkeys(found, _MENTION_IS_MEANT / max(len(found), 1))
+            here = [number for number in self._names.find(name) if self._is_here(number, block)]
+            found = [
+                number for number in here if is_in_parts(self._tools[number].name) and allowed(self._tools[number])
+            ]
+            if name not in unwanted and 0 < len(found) <= _MOST_BEARERS:
+                chances |= dict.fromkeys(found, _MENTION_IS_MEANT / len(found))
         return chances
 
     def _is_here(self, number: int, block: Block | None) -> bool:

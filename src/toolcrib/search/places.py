@@ -19,8 +19,8 @@ _FALLING_BEHIND, _BEING_BEST = np.float32(0.35), np.float32(0.2)
 # The best of each clause are among about so many more than there are clauses; with none more, clauses that only tell a
 # story cost too much.
 _OTHER_PLACES = 1
-# Raised tools keep the order they had.
-_APART = np.float32(0.001)
+# Raised tools keep the order they had, as near to each other as scores can be.
+_APART = np.float32(0.0001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,10 @@ def _nearest(by_clause: Floats, bests: list[int]) -> Floats:
 
 def _raised(worth: Floats, is_best: NDArray[np.bool_], least: np.float32) -> Floats:
     """Scores in which the best of each clause are above the least one, those that were below it only just."""
-    enough = least + _APART * (1 + worth - worth.min())
-    return np.where(is_best & (worth < least), enough, worth)
+    low = np.flatnonzero(is_best & (worth < least))
+    raised = worth.copy()
+    raised[low] = least + _APART * (1 + np.searchsorted(np.sort(worth[low]), worth[low]))
+    return raised
 
 
 def _rounded(scores: Floats) -> Floats:

@@ -61,7 +61,9 @@ class QueryReader:
 
     def _understands(self, text: str) -> bool:
         """Whether some word is known; another script, short words and what has digits are given the benefit of the doubt."""
-        is_some_known = any(not _can_be_judged(word) or self._is_known(word) for word in telling_words(text))
+        is_some_known = any(
+            not _can_be_judged(word) or self._is_known(word) or self._is_derived(word) for word in telling_words(text)
+        )
         return is_some_known or not text.isascii() or not any(telling_words(text))
 
     def _is_known(self, word: str) -> bool:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-# Little words of other languages that no English sentence holds.
+from toolcrib.search.terms import stem
+
+# Little words of other languages; one alone may be part of a name ("El Paso").
 _FOREIGN = frozenset(
     """
-    der das dem den ein eine einen einer und oder nicht ist sind wird mit für von zum zur auf aus bei nach mein meine meinen meiner ich wir
-    le les des du une et est sont dans pour avec sur mon mes moi je nous vous que qui au aux cette
-    el los las una uno en y es por para con del al mi mis está este esta esto quién qué cómo donde
-    il gli della di che nel sono per mio mia questo os um uma não meu minha em no na het een van voor met op ik mijn
+    der dem ein eine einen einer und oder nicht ist sind wird mit für von zum zur auf aus bei nach mein meine meinen meiner ich du wir mir
+    le les une un et est sont dans pour avec sur mon ma mes moi je nous vous que qui au aux cette ce
+    el la los las una uno en y es por para con del mi mis tu está este esta esto quién qué cómo donde de
+    il gli della di che nel sono mio mia questo um uma não meu minha na het een voor ik mijn
     """.split()
-) - frozenset("no an on in a o per den is mi al em op met van das des".split())
+)
 _BEGINNINGS = ("un", "re", "de", "dis", "pre", "non", "mis", "over", "sub", "auto", "multi")
 _ENDINGS = ("ing", "ings", "ed", "er", "ers", "es", "s", "ly", "able", "ness", "less")
-_VOWELS = ("i", "e", "a")
 _SHORTEST_REST = 4
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a text is no English sentence: it holds a little word of another language."""
-    return not _FOREIGN.isdisjoint(map(str.lower, _WORD.findall(text)))
+    """Whether a text is no English sentence: it holds little words of another language, two or one with an accent."""
+    found = {word for word in _WORD.findall(text) if not word.isupper()} & _FOREIGN
+    return len(found) > 1 or any(not word.isascii() for word in found)
 
 
 def is_derived(word: str, is_everyday: Callable[[str], bool]) -> bool:
@@ -35,11 +37,6 @@ def _rests(word: str) -> Iterator[str]:
     yield from (word.removeprefix(beginning) for beginning in _BEGINNINGS if word.startswith(beginning))
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
-        # No word doubles its last letter so: these are slips of a finger.
-        if rest == word or rest.endswith(ending[0]):
-            continue
-        yield rest
-        if ending.startswith(_VOWELS):
-            yield rest + "e"
-            if rest[-2:-1] == rest[-1:]:
-                yield rest[:-1]
+        if rest != word:
+            # A slip ("shiping") has another stem than the word it was made of.
+            yield from (one for one in (rest, f"{rest}e", rest[:-1]) if stem(one) == stem(word))
