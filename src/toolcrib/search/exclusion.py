@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from toolcrib.search.terms import fold, squash
+from toolcrib.search.terms import plain, squash
 
 # The name is followed by nothing that it may only describe ("without Slack account").
 _UNWANTED = re.compile(
@@ -28,18 +28,14 @@ def unwanted_servers(text: str, servers: Iterable[str], is_everyday: Callable[[s
     names = [name for name in unwanted_names(text) if _is_telling(name, text, is_everyday)]
     if not names:
         return set()
-    words, whole = {_plain(name) for name in names}, {squash(name) for name in names}
+    words, whole = {plain(name) for name in names}, {squash(name) for name in names}
     return {
         server
         for server in servers
-        if squash(server) in whole or not words.isdisjoint(map(_plain, _WORD.findall(server)))
+        if squash(server) in whole or not words.isdisjoint(map(plain, _WORD.findall(server)))
     }
 
 
 def _is_telling(name: str, text: str, is_everyday: Callable[[str], bool]) -> bool:
     has_capital = name[0].isupper() and not text.isupper()
-    return has_capital or (len(name) > 1 and not is_everyday(_plain(name)))
-
-
-def _plain(word: str) -> str:
-    return fold(word).lower()
+    return has_capital or (len(name) > 1 and not is_everyday(plain(name)))

@@ -201,7 +201,10 @@ class ToolIndex:
     def search(
         self, query: str, *, server: str | None = None, limit: int = 10, allowed: Allowed | None = None
     ) -> list[ToolMatch]:
-        """The best matches, best first: tools named in full, then by words and meaning. Tools not `allowed` do not count."""
+        """The best matches, best first: tools that are named, then by words and meaning.
+
+        Tools not `allowed` do not count, nor those of a server that the query says it does not want.
+        """
         text = query[:MAX_QUERY_CHARACTERS]
         block = None if server is None else self._blocks.get(server)
         if not text.strip() or limit < 1 or (server is not None and block is None):
@@ -236,14 +239,13 @@ class ToolIndex:
     def explain(self, query: str, tool: Tool) -> Explanation:
         """Which words of a query led to a tool of this index, where they are in it, and how close the meaning is."""
         text = query[:MAX_QUERY_CHARACTERS]
-        tools = list(self._tools_of(tool.server))
+        block, tools = self._blocks[tool.server], list(self._tools_of(tool.server))
         documents = server_documents(tools, [list(self._tags(one)) for one in tools])
         number, document = next(
             (number, found)
-            for number, one, found in zip(self._blocks[tool.server].numbers, tools, documents, strict=True)
+            for number, one, found in zip(block.numbers, tools, documents, strict=True)
             if one.name == tool.name
         )
-        block = self._blocks[tool.server]
         is_named = number in self._named(text, block) or number in self._mentioned(text, None, _anything)
         whole = self._reader.read(text)[0]
         cosine = float(self._vectors.cosines(np.array([number]), whole.vector[None, :])[0, 0])

@@ -61,13 +61,11 @@ class QueryReader:
 
     def _understands(self, text: str) -> bool:
         """Whether some word is known; another script, short words and what has digits are given the benefit of the doubt."""
-        is_some_known = any(
-            not _can_be_judged(word) or self._is_known(word) or self._is_derived(word) for word in telling_words(text)
-        )
+        is_some_known = any(not _can_be_judged(word) or self._is_known(word) for word in telling_words(text))
         return is_some_known or not text.isascii() or not any(telling_words(text))
 
     def _is_known(self, word: str) -> bool:
-        return self.is_everyday(word) or stem(word) in self._words
+        return self.is_everyday(word) or stem(word) in self._words or self._is_derived(word)
 
     def _encoded(self, parts: tuple[str, ...]) -> Floats:
         known = self._vectors.get(parts)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.terms import fold, stem
+from toolcrib.search.terms import plain, stem
 
 # Words of the trade that the encoder's vocabulary knows only in pieces ("login"), written by training/words.py.
 OTHER_WORDS = Path(__file__).parent / "weights" / "words.txt"
@@ -51,14 +51,14 @@ class Spelling:
         return _WORD.sub(lambda match: self._word(match.group()), text)
 
     def _word(self, word: str) -> str:
-        plain = fold(word).lower()
-        if not may_be_mistyped(plain) or self._is_known(stem(plain)) or self._is_spared(plain):
+        typed = plain(word)
+        if not may_be_mistyped(typed) or self._is_known(stem(typed)) or self._is_spared(typed):
             return word
-        places = self._hopeful(plain).tolist()
-        if any(place < self._everyday and self._candidates[place] == plain for place in places):
+        places = self._hopeful(typed).tolist()
+        if any(place < self._everyday and self._candidates[place] == typed for place in places):
             return word
-        near = [place for place in places if _is_one_edit(plain, self._candidates[place])]
-        return self._candidates[min(near, key=lambda place: self._preference(plain, place))] if near else word
+        near = [place for place in places if _is_one_edit(typed, self._candidates[place])]
+        return self._candidates[min(near, key=lambda place: self._preference(typed, place))] if near else word
 
     def _hopeful(self, word: str) -> NDArray[np.int64]:
         """Places of the words of about the same letters and length."""
@@ -76,8 +76,7 @@ class Spelling:
 
 def longer_words(text: str) -> list[str]:
     """The words of a text that may be mistyped ones, as they are looked up."""
-    plain = (fold(word).lower() for word in _WORD.findall(text))
-    return [word for word in plain if may_be_mistyped(word)]
+    return [word for word in map(plain, _WORD.findall(text)) if may_be_mistyped(word)]
 
 
 def may_be_mistyped(word: str) -> bool:

@@ -66,6 +66,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_LIGATURES)
 
 
+def plain(word: str) -> str:
+    """A word as it is compared with others: without accents, in small letters."""
+    return fold(word).lower()
+
+
 def squash(text: str) -> str:
     """The letters and digits only, in one case: equal for names that differ only in separators."""
     return "".join(char for char in fold(text).casefold() if char.isalnum())
