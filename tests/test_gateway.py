@@ -26,6 +26,7 @@ from toolcrib.model.call import Caller, ExecutionResult, LogMessage, Progress, T
 from toolcrib.model.server import DeclaredTool
 from toolcrib.model.view import SearchHit, ToolSummary
 from toolcrib.storage.sqlite import SqliteCatalog
+from toolcrib.wire.jsonrpc import RpcError
 
 READ = tool(
     "read_file",
@@ -109,6 +110,36 @@ async def test_a_server_that_can_not_be_read_is_listed_with_the_reason() -> None
         (found,) = await gateway.list_servers()
 
     assert (found.status.state, found.status.reason) == ("error", "the command 'gone' was not found")
+
+
+@pytest.mark.parametrize("code", [-32600, -32601, -32602])
+async def test_a_tool_that_answers_with_a_protocol_error_runs_once_and_disturbs_nobody(code: int) -> None:
+    """Also on the first call of a gateway that remembers the server from an earlier one."""
+    ran: list[str] = []
+
+    def pay(_: dict[str, Any]) -> dict[str, Any]:
+        ran.append("paid")
+        raise RpcError(code, "the card was refused")
+
+    shop = FakeServer("files", [tool("pay"), tool("wait")], tools={"pay": pay, "wait": _never})
+    async with counter(shop) as gateway:
+        await gateway.list_tools("files")
+    async with counter(shop) as gateway:
+        waiting = asyncio.create_task(run(gateway, "wait"))
+        await eventually(lambda: shop.running)
+        answers = [await run(gateway, "pay") for _ in range(6)]
+        assert not waiting.done()
+        waiting.cancel()
+
+    assert ran == ["paid"] * 6
+    assert {(answer.error.code, answer.error.message) for answer in answers if answer.error} == {
+        ("TOOL_EXECUTION_ERROR", "the card was refused")
+    }
+    assert shop.starts == 2
+
+
+async def _never(_: dict[str, Any]) -> dict[str, Any]:
+    return await asyncio.get_running_loop().create_future()
 
 
 async def test_the_reason_is_known_to_the_next_gateway_too() -> None:

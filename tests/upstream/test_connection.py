@@ -14,7 +14,8 @@ from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.protocol import UNSUPPORTED_PROTOCOL_VERSION
 
 POLICY = ConnectionPolicy(client_info={"name": "test", "version": "0"})
 
@@ -612,13 +613,13 @@ MODERN_IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": 
 LEGACY_IDENTITY = Identity("legacy", "2025-11-25", {"name": "files", "version": "1.0"}, {"tools": {}})
 
 
-async def test_a_remembered_modern_server_is_called_without_any_handshake() -> None:
+async def test_a_remembered_modern_server_is_asked_for_its_era_before_the_first_call() -> None:
     server = FakeServer()
 
     async with connected(server, known=MODERN_IDENTITY) as watched:
         await watched.call()
 
-    assert [method for method, _ in server.heard] == ["tools/call"]
+    assert [method for method, _ in server.heard] == ["server/discover", "tools/call"]
 
 
 async def test_a_remembered_handshake_era_server_is_not_probed() -> None:
@@ -635,7 +636,8 @@ async def test_a_server_remembered_as_modern_that_is_old_now_is_asked_anew() -> 
 
     async with connected(server, known=MODERN_IDENTITY) as watched:
         assert await watched.call() == "{}"
-        assert [met.era for met in watched.met] == ["modern", "legacy"]
+        assert [met.era for met in watched.met] == ["legacy"]
+        assert (server.starts, len(server.calls)) == (1, 1)
 
 
 async def test_a_server_remembered_as_old_that_is_modern_now_is_asked_anew() -> None:
@@ -655,17 +657,67 @@ async def test_a_server_remembered_as_old_that_does_not_know_the_handshake_any_m
         assert [met.era for met in watched.met] == ["modern"]
 
 
-async def test_a_proven_connection_is_not_doubted_because_a_tool_refuses_its_arguments() -> None:
+def refusing(code: int, message: str, data: Any = None) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def refuse(_: dict[str, Any]) -> dict[str, Any]:
-        raise RpcError(INVALID_PARAMS, "bad path")
+        raise RpcError(code, message, data)
 
-    server = FakeServer(tools={"bad": refuse})
+    return refuse
 
-    async with connected(server, known=MODERN_IDENTITY) as watched:
-        await watched.call()
-        with pytest.raises(ToolExecutionError, match="bad path"):
-            await watched.call("bad")
-        assert server.starts == 1
+
+@pytest.mark.parametrize("known", [None, MODERN_IDENTITY, LEGACY_IDENTITY])
+@pytest.mark.parametrize("code", [INVALID_PARAMS, METHOD_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION])
+async def test_an_error_of_a_tool_is_never_taken_for_a_doubt_about_the_era(code: int, known: Identity | None) -> None:
+    era = "legacy" if known is LEGACY_IDENTITY else "modern"
+    server = FakeServer(era=era, tools={"bad": refusing(code, "bad path"), "slow": _never})
+
+    async with connected(server, known=known) as watched:
+        beside = asyncio.create_task(watched.call("slow"))
+        for _ in range(6):
+            with pytest.raises(ToolExecutionError, match="bad path"):
+                await watched.call("bad")
+        assert (server.starts, sorted(name for name, _ in server.calls)) == (1, [*["bad"] * 6, "slow"])
+        assert not beside.done()
+        beside.cancel()
+
+
+async def test_a_server_that_ends_on_anything_but_the_handshake_is_met_with_it() -> None:
+    server = FakeServer(era="legacy")
+
+    def end(_: dict[str, Any]) -> dict[str, Any]:
+        server.crash("it expected initialize")
+        return {}
+
+    server.methods["server/discover"] = end
+
+    async with connected(server) as watched:
+        assert await watched.call() == "{}"
+        assert (server.starts, [(met.era, met.is_guess) for met in watched.met]) == (2, [("legacy", False)])
+
+
+async def test_a_server_that_ended_for_good_says_why_after_the_second_try() -> None:
+    server = FakeServer(era="legacy")
+
+    def end(_: dict[str, Any]) -> dict[str, Any]:
+        server.crash("GITHUB_TOKEN is not set")
+        return {}
+
+    server.methods |= {"server/discover": end, "initialize": end}
+
+    async with connected(server) as watched:
+        with pytest.raises(ServerConnectionError, match="GITHUB_TOKEN"):
+            await watched.call()
+        assert server.starts == 2
+
+
+async def test_a_lock_out_after_lost_sessions_names_the_reason() -> None:
+    server = FakeServer()
+
+    async with connected(server, max_starts_per_minute=2) as watched:
+        for _ in range(2):
+            await watched.call()
+            server.forget_sessions()
+        with pytest.raises(ServerConnectionError, match="last reason: the server ended the session"):
+            await watched.call()
 
 
 async def test_a_result_is_handed_over_byte_for_byte() -> None:

@@ -112,6 +112,17 @@ def test_400_that_speaks_of_the_session_means_it_is_gone_too() -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no such session in the calendar"}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"session must be a number"}}',
+    ],
+)
+def test_400_of_a_tool_that_speaks_of_sessions_is_its_own_error(body: bytes) -> None:
+    assert isinstance(error_for(400, body, has_session=True), RpcError)
+
+
+@pytest.mark.parametrize(
     ("status", "has_session"), [(405, True), (400, False), (413, True), (304, False), (299, False)]
 )
 def test_any_other_status_is_a_connection_error_that_names_it(status: int, has_session: bool) -> None:

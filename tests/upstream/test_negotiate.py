@@ -33,7 +33,7 @@ def anyio_backend() -> Any:
 async def negotiate(server: FakeServer, known: Identity | None = None) -> Identity:
     link = await server.open(lambda *_: None)
     async with asyncio.timeout(60):
-        return await Negotiation(link, itertools.count(1).__next__, CLIENT).run(known, PROBE_SECONDS)
+        return await Negotiation("files", link, itertools.count(1).__next__, CLIENT).run(known, PROBE_SECONDS)
 
 
 def refusing(code: int, data: Any = None) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -81,7 +81,7 @@ async def test_the_handshake_is_completed_by_a_notification_before_anything_else
         await forward(line)
 
     link._mux._send = spy
-    await Negotiation(link, itertools.count(1).__next__, CLIENT).run(None, PROBE_SECONDS)
+    await Negotiation("files", link, itertools.count(1).__next__, CLIENT).run(None, PROBE_SECONDS)
 
     assert b'"notifications/initialized"' in sent[-1]
 
@@ -96,20 +96,62 @@ async def test_a_server_silent_to_the_probe_gets_the_handshake_after_the_probe_t
     assert asyncio.get_running_loop().time() - before == pytest.approx(PROBE_SECONDS, abs=0.5)
 
 
-async def test_an_answer_to_the_probe_that_comes_late_does_no_harm() -> None:
-    async def late(_: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(PROBE_SECONDS + 0.5)
-        return {"supportedVersions": [MODERN]}
-
-    async def slow_handshake(params: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(1)
-        return {"protocolVersion": "2025-06-18", "serverInfo": {"name": "slow"}}
-
-    server = FakeServer(era="legacy", methods={"server/discover": late, "initialize": slow_handshake})
+async def test_an_answer_to_the_probe_that_comes_late_still_counts() -> None:
+    server = FakeServer()
+    server.methods |= {"server/discover": after(10, server._discover), "initialize": after(20, refusing(-32022))}
 
     identity = await negotiate(server)
 
-    assert (identity.era, identity.protocol_version, identity.server_info) == ("legacy", "2025-06-18", {"name": "slow"})
+    assert (identity.era, identity.is_guess) == ("modern", False)
+    assert heard(server) == ["server/discover", "initialize"]
+
+
+async def test_an_answer_that_comes_after_the_handshake_was_refused_still_counts() -> None:
+    server = FakeServer()
+    server.methods |= {"server/discover": after(5, server._discover), "initialize": refusing(METHOD_NOT_FOUND)}
+
+    assert (await negotiate(server)).era == "modern"
+
+
+async def test_a_refusal_of_the_probe_that_comes_late_makes_the_handshake_certain() -> None:
+    server = FakeServer(era="legacy")
+    link = await server.open(lambda *_: None)
+    server.methods |= {"server/discover": after(4, refusing(METHOD_NOT_FOUND)), "initialize": after(4, link.initialize)}
+
+    assert (await negotiate(server)).is_guess is False
+
+
+async def test_a_server_too_slow_for_the_probe_once_is_not_held_for_old_for_ever(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = FakeServer(methods={"server/discover": silent, "initialize": lambda _: {"protocolVersion": "2025-06-18"}})
+
+    first = await negotiate(server)
+    del server.methods["server/discover"]
+    second = await negotiate(server, first)
+
+    assert (first.era, first.is_guess) == ("legacy", True)
+    assert (second.era, second.is_guess) == ("modern", False)
+    assert [record.getMessage() for record in caplog.records if "probeTimeout" in record.getMessage()] != []
+
+
+async def test_a_server_that_never_answers_the_probe_costs_its_time_only_once() -> None:
+    server = FakeServer(era="legacy", methods={"server/discover": silent})
+    first = await negotiate(server)
+    before = asyncio.get_running_loop().time()
+
+    second = await negotiate(server, first)
+
+    assert (second.era, second.is_guess) == ("legacy", True)
+    assert asyncio.get_running_loop().time() - before < 0.5
+
+
+def after(seconds: float, answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    async def slow(params: dict[str, Any]) -> Any:
+        await asyncio.sleep(seconds)
+        return answer(params)
+
+    return slow
 
 
 async def test_versions_without_any_in_common_are_refused_with_the_servers_error() -> None:
@@ -181,12 +223,13 @@ async def test_a_modern_server_that_missed_the_probe_is_found_through_its_refusa
     assert heard(server) == ["server/discover", "initialize", "server/discover"]
 
 
-async def test_a_remembered_modern_identity_costs_no_trip() -> None:
-    known = Identity("modern", MODERN, {"name": "files"})
-    server = FakeServer()
+async def test_a_remembered_modern_server_costs_one_trip_and_is_met_anew() -> None:
+    server = FakeServer(version="3.0")
 
-    assert await negotiate(server, known) is known
-    assert heard(server) == []
+    identity = await negotiate(server, Identity("modern", MODERN, {"name": "files", "version": "2.0"}))
+
+    assert identity.server_info["version"] == "3.0"
+    assert heard(server) == ["server/discover"]
 
 
 async def test_a_remembered_handshake_server_costs_one_trip_and_is_met_anew() -> None:

@@ -12,13 +12,17 @@ ListKind = Literal["tools", "resources", "prompts"]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How a server introduced itself when we connected."""
+    """How a server introduced itself when we connected.
+
+    `is_guess` marks an era taken only because the question for it was not answered in time: it is asked again.
+    """
 
     era: Era
     protocol_version: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     instructions: str = ""
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)

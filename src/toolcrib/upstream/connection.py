@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
@@ -19,8 +19,7 @@ from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
-from toolcrib.wire.protocol import UNSUPPORTED_PROTOCOL_VERSION
+from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +28,8 @@ OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
 # How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
 NOTICE_SECONDS = 0.05
 
-ERA_DOUBTS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS})
+# Some servers end when the first thing they hear is not the handshake: they are started once more, and met with it.
+HANDSHAKE_FIRST = Identity("legacy", LATEST_HANDSHAKE_VERSION)
 
 T = TypeVar("T")
 
@@ -78,8 +78,6 @@ class Connection:
         self._in_flight = 0
         self._called = False
         self._last_used = 0.0
-        self._forget_era = False
-        self._proven = False
         self.status = DISCONNECTED
 
     async def call(self, call: ToolCall) -> ToolResult:
@@ -123,13 +121,6 @@ class Connection:
             except ServerConnectionError:
                 await self._notice_end()
                 raise
-            except ToolExecutionError as error:
-                if self._proven or error.rpc_code not in ERA_DOUBTS or self._hooks.known_identity() is None:
-                    raise
-                # The era we remember may be wrong by now: ask the server anew, once.
-                self._forget_era = True
-                answer = await self._again(session, work)
-            self._proven = True
             self._failures = 0
             return answer
         finally:
@@ -137,7 +128,8 @@ class Connection:
             self._last_used = asyncio.get_running_loop().time()
 
     async def _again(self, session: Session, work: Callable[[Session], Awaitable[T]]) -> T:
-        """The same work on a new link; others may have renewed it already."""
+        """The same work on a new link, since the server never took it; others may have renewed the link already."""
+        self._last_reason = "the server ended the session"
         if self._ready is not None and self._ready.done() and self._ready.result() is session:
             await self.close()
         try:
@@ -177,8 +169,6 @@ class Connection:
             )
             return
         self.status = CONNECTED
-        self._proven = False
-        self._forget_era = False
         closed = self._closed = asyncio.create_task(session.link.wait_closed())
         ready.set_result(session)
         self._tell_owner(session.identity)
@@ -193,24 +183,10 @@ class Connection:
     async def _connect(self) -> Session:
         await self._wait_for_turn()
         seconds = self.spec.startup_timeout_seconds or self._policy.startup_seconds
-        inbox = Inbox(self.spec.name, self._hooks.on_tools_changed)
-        link: Link | None = None
         try:
             async with asyncio.timeout(seconds):
-                link = await self._open_link(self.spec, inbox.receive)
-                return await Session.start(
-                    self.spec.name,
-                    link,
-                    inbox,
-                    known=None if self._forget_era else self._hooks.known_identity(),
-                    probe_seconds=self._policy.probe_seconds,
-                    client_info=self._policy.client_info,
-                )
-        except BaseException as error:
-            if link is not None:
-                await _to_the_end(link.close())
-            if isinstance(error, asyncio.CancelledError):
-                raise
+                return await self._meet(self._hooks.known_identity())
+        except Exception as error:
             self._failures += 1
             self._last_reason = str(error) or f"did not finish starting within {seconds:g} s"
             if isinstance(error, TimeoutError):
@@ -219,6 +195,30 @@ class Connection:
                     server=self.spec.name,
                     hint="If its first start downloads packages, raise startupTimeout for this server.",
                 ) from None
+            raise
+
+    async def _meet(self, known: Identity | None) -> Session:
+        try:
+            return await self._open_session(known)
+        except ServerConnectionError as lost:
+            if known is not None or not lost.sent or lost.retryable:
+                raise
+        return await self._open_session(HANDSHAKE_FIRST)
+
+    async def _open_session(self, known: Identity | None) -> Session:
+        inbox = Inbox(self.spec.name, self._hooks.on_tools_changed)
+        link = await self._open_link(self.spec, inbox.receive)
+        try:
+            return await Session.start(
+                self.spec.name,
+                link,
+                inbox,
+                known=known,
+                probe_seconds=self._policy.probe_seconds,
+                client_info=self._policy.client_info,
+            )
+        except BaseException:
+            await _to_the_end(link.close())
             raise
 
     async def _wait_for_turn(self) -> None:

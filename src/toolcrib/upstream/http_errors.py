@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from toolcrib.errors import AuthenticationFailed, RateLimited, ServerConnectionError, ToolcribError
 from toolcrib.upstream.link import SessionExpired
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, RpcError, decode, rpc_error
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, Message, RpcError, decode, rpc_error
 
 _NEVER_SENT = (
     httpx2.ConnectError,
@@ -36,6 +36,7 @@ _MAY_PASS = (
 )
 _CHECK_NETWORK = "Check the network, a VPN, and HTTPS_PROXY and NO_PROXY."
 _SHOWN_CHARACTERS = 300
+_UNKNOWN_SESSION = -32000
 
 
 def origin_of(url: httpx2.URL) -> str:
@@ -141,14 +142,15 @@ def status_error(
         return RateLimited(f"{server} limits how often it may be asked", retry_after_seconds=wait, hint=_when(wait))
     if status >= 500:
         return unexpected_status(server, response, retryAfterSeconds=retry_after_seconds(response.headers, now))
-    return _turned_away(server, response, _rpc_error_in(body), has_session=has_session)
+    return _turned_away(server, response, _answer_in(body), has_session=has_session)
 
 
 def _turned_away(
-    server: str, response: httpx2.Response, error: RpcError | None, *, has_session: bool
+    server: str, response: httpx2.Response, answer: Message, *, has_session: bool
 ) -> ToolcribError | RpcError | SessionExpired:
     status = response.status_code
-    if has_session and (status == 404 or _forgot_session(status, error)):
+    error = None if answer.error is UNSET else rpc_error(bytes(answer.error))
+    if has_session and (status == 404 or _forgot_session(status, answer, error)):
         return SessionExpired(f"{server} forgot the session")
     if error is not None and status >= 400:
         return error
@@ -214,17 +216,19 @@ def _when(wait: float | None) -> str:
     return "Try again later." if wait is None else f"Try again in {wait:g} s."
 
 
-def _forgot_session(status: int, error: RpcError | None) -> bool:
-    # Servers built after the TypeScript examples answer an unknown session with 400, not 404.
-    return status == 400 and error is not None and error.code <= -32000 and "session" in error.message.lower()
+def _forgot_session(status: int, answer: Message, error: RpcError | None) -> bool:
+    # Servers built after the TypeScript examples answer an unknown session with 400, not 404. Only an answer to no
+    # request in particular may be taken for that: one with our id may come from the tool itself.
+    if status != 400 or error is None or answer.id not in (None, UNSET):
+        return False
+    return error.code == _UNKNOWN_SESSION and "session" in error.message.lower()
 
 
-def _rpc_error_in(body: bytes) -> RpcError | None:
+def _answer_in(body: bytes) -> Message:
     try:
-        message = decode(body)
+        return decode(body)
     except BadMessage:
-        return None
-    return None if message.error is UNSET else rpc_error(bytes(message.error))
+        return Message()
 
 
 def _phrase(status: int) -> str:

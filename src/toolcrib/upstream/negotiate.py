@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -20,34 +22,74 @@ from toolcrib.wire.protocol import (
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 
+log = logging.getLogger(__name__)
+
+_SLOW_PROBE = (
+    "%s did not answer server/discover within %g s, so the older handshake is tried beside it. "
+    "If the server is only slow to start, raise probeTimeout."
+)
 NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
 
 
 class Negotiation:
-    """One connect: the era remembered from last time costs one trip, an unknown one a probe first."""
+    """One connect. A server known to want the handshake costs one trip; any other is asked for its era first.
 
-    def __init__(self, link: Link, next_id: Callable[[], int], client_info: Mapping[str, str]) -> None:
+    The era is always settled by requests that run no tool, so that no answer of a tool ever casts doubt on it.
+    """
+
+    def __init__(self, server: str, link: Link, next_id: Callable[[], int], client_info: Mapping[str, str]) -> None:
+        self._server = server
         self._link = link
         self._next_id = next_id
         self._client_info = client_info
 
     async def run(self, known: Identity | None, probe_seconds: float) -> Identity:
-        if known is not None and known.era == "modern":
-            return known
-        if known is not None:
+        if known is not None and known.era == "legacy" and not known.is_guess:
             try:
                 return await self._handshake_or_discover()
             except RpcError as refusal:
                 if refusal.code != METHOD_NOT_FOUND:
                     raise
                 # It has outgrown the handshake since: find out anew.
+        # Whoever was too slow for the probe once is asked both at once: its own calls never wait for the probe again.
+        patience = 0.0 if known is not None and known.is_guess else probe_seconds
+        return await self._probe(patience, probe_seconds)
+
+    async def _probe(self, patience: float, probe_seconds: float) -> Identity:
+        """Ask for the era; a server that does not answer in time gets the handshake beside it, and the first yes decides."""
+        asking = asyncio.create_task(self._discover(NEWEST_MODERN))
         try:
-            async with asyncio.timeout(probe_seconds):
-                return await self._discover(NEWEST_MODERN) or await self._handshake()
-        except TimeoutError:
-            return await self._handshake_or_discover()
+            await asyncio.wait({asking}, timeout=patience)
+            if asking.done():
+                return await self._after_answer(asking)
+            if patience:
+                log.warning(_SLOW_PROBE, self._server, patience)
+            return await self._handshake_beside(asking, probe_seconds)
+        finally:
+            await _abandon(asking)
+
+    async def _handshake_beside(self, asking: asyncio.Task[Identity | None], probe_seconds: float) -> Identity:
+        shaking = asyncio.create_task(self._handshake_or_discover())
+        try:
+            await asyncio.wait({asking, shaking}, return_when=asyncio.FIRST_COMPLETED)
+            if (found := _found(asking)) is not None:
+                return found
+            identity = await shaking
+            return replace(identity, is_guess=identity.era == "legacy" and not asking.done())
+        except RpcError:
+            await asyncio.wait({asking}, timeout=probe_seconds)
+            if (found := _found(asking)) is None:
+                raise
+            return found
+        finally:
+            await _abandon(shaking)
+
+    async def _after_answer(self, asking: asyncio.Task[Identity | None]) -> Identity:
+        try:
+            found = asking.result()
         except RpcError as refusal:
             return await self._after_refusal(refusal)
+        return found or await self._handshake_or_discover()
 
     async def _after_refusal(self, refusal: RpcError) -> Identity:
         shared = _shared_modern(refusal)
@@ -89,6 +131,16 @@ class Negotiation:
         settled = Dress("legacy", identity.protocol_version, self._client_info)
         await self._link.notify("notifications/initialized", b"{}", settled.headers("notifications/initialized"))
         return identity
+
+
+def _found(asking: asyncio.Task[Identity | None]) -> Identity | None:
+    """What the probe brought, if it was answered and not refused."""
+    return asking.result() if asking.done() and asking.exception() is None else None
+
+
+async def _abandon(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _modern_identity(result: Any) -> Identity | None:

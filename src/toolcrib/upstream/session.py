@@ -48,7 +48,7 @@ class Session:
     ) -> Session:
         next_id = itertools.count(1).__next__
         try:
-            identity = await Negotiation(link, next_id, client_info).run(known, probe_seconds)
+            identity = await Negotiation(server, link, next_id, client_info).run(known, probe_seconds)
         except RpcError as refusal:
             raise SessionInitFailed(
                 f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code
