@@ -142,6 +142,21 @@ async def _never(_: dict[str, Any]) -> dict[str, Any]:
     return await asyncio.get_running_loop().create_future()
 
 
+async def test_a_tool_with_a_header_that_can_not_be_sent_is_left_out_and_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "number", "x-mcp-header": "Path"}}}
+    for era, names in (("modern", ["read_file"]), ("legacy", ["read_file", "odd"])):
+        server = FakeServer(era, [READ, tool("odd", inputSchema=schema)], era=era)
+
+        async with counter(server) as gateway:
+            assert [found.name for found in await gateway.list_tools(era)] == names
+
+    (said,) = [record.getMessage() for record in caplog.records if "x-mcp-header" in record.getMessage()]
+    assert "modern" in said
+    assert "'odd' is left out" in said
+
+
 async def test_the_reason_is_known_to_the_next_gateway_too() -> None:
     async with counter(servers=(spec("gone"),)) as gateway:
         await gateway.list_tools("gone")

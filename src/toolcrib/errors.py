@@ -241,13 +241,17 @@ class CallTimeout(UpstreamError):
 
 
 class ToolExecutionError(UpstreamError):
-    """The server answered the request with a protocol error."""
+    """The server answered the request with a protocol error; its own code and data are in the details."""
 
     code = "TOOL_EXECUTION_ERROR"
 
-    def __init__(self, message: str, *, server: str, rpc_code: int = 0, hint: str = "", **details: Any) -> None:
-        super().__init__(message, server=server, hint=hint, **details)
+    def __init__(
+        self, message: str, *, server: str, rpc_code: int = 0, data: Any = None, hint: str = "", **details: Any
+    ) -> None:
+        super().__init__(message, server=server, hint=hint, rpcCode=rpc_code, **details)
         self.rpc_code = rpc_code
+        if data is not None:
+            self.details["data"] = data
 
 
 class SessionInitFailed(ToolExecutionError):

@@ -181,7 +181,10 @@ class Gateway:
             unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
             return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
         who = caller or Caller()
-        return await self.execute(ToolCall(server, tool, given, raw, who, listener, log_level="info"))
+        is_heard = listener is not None
+        return await self.execute(
+            ToolCall(server, tool, given, raw, who, listener, log_level="info", wants_progress=is_heard)
+        )
 
     async def execute(self, call: ToolCall) -> ExecutionResult:
         """Run a call that a face has prepared."""

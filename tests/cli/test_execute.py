@@ -19,7 +19,7 @@ DENY = "toolRules: [{pattern: ['*picture*'], enabled: false}]\n"
 
 @pytest.fixture
 def workshop(machine: Machine) -> Machine:
-    machine.workshop("friendly", more=DENY)
+    machine.workshop("friendly", "asking", more=DENY)
     return machine
 
 
@@ -28,7 +28,10 @@ def workshop(machine: Machine) -> Machine:
     [
         ("execute_success", ["friendly", "ping"], 0),
         ("execute_shape", ["friendly:shape"], 0),
+        ("execute_weather", ["asking:weather"], 0),
         ("execute_failing", ["friendly", "fail"], 3),
+        ("execute_asking", ["asking", "ask"], 3),
+        ("execute_sign_in", ["asking", "sign_in"], 3),
         ("execute_disabled", ["friendly", "picture"], 4),
         ("execute_no_server", ["nobody", "ping"], 2),
         ("execute_no_tool", ["friendly", "pong"], 2),

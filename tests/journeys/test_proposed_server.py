@@ -60,7 +60,7 @@ async def test_a_command_an_agent_proposes_is_used_after_a_person_approved_it(wo
         approvals(workshop.config, workshop.environment, "approve", proposed["approval_id"], "--yes")
 
         await search_until(client, "count the words of a text", "count_words")
-        assert await result(client, "words", "count_words", text="three small words") == {"result": 3}
+        assert await run(client, "words", "count_words", text="three small words") == "3"
 
 
 async def test_an_address_an_agent_proposes_is_read_then_approved_then_used(

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from tests.journeys.stdio_gateway import MODES, Workshop, ask, body, execute, failure, run
+from tests.journeys.stdio_gateway import MODES, Workshop, ask, body, execute, failure, run, text
 from tests.servers.launch import Launch
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
@@ -54,11 +54,12 @@ async def test_every_server_is_listed_searched_described_and_run(
         assert [tool.name for tool in listed.tools] == META_TOOLS
 
         entity = {"name": "hammer", "entityType": "tool", "observations": ["heavy"]}
-        made = body(await execute(client, "memory", "create_entities", entities=[entity]))
-        assert made["result"]["entities"] == [entity]
+        made = await execute(client, "memory", "create_entities", entities=[entity])
+        assert body(made) == {"success": True, "result": [entity]}
+        assert made.structured_content == {"entities": [entity]}
         assert await run(client, "everything", "echo", message="hello") == "Echo: hello"
         read = await execute(client, "filesystem", "read_text_file", path=str(folder / "note.txt"))
-        assert body(read) == {"success": True, "result": {"content": "buy nails\n"}}
+        assert text(read) == "buy nails\n"
         assert read.structured_content == {"content": "buy nails\n"}
         told = body(await execute(client, "time", "get_current_time", timezone="Asia/Tokyo"))
         assert told["result"]["timezone"] == "Asia/Tokyo"
@@ -66,7 +67,7 @@ async def test_every_server_is_listed_searched_described_and_run(
 
         servers = (await ask(client, "list_mcp_servers"))["servers"]
         assert {server["name"]: (server["toolCount"], server["status"]) for server in servers} == {
-            "everything": (13, "connected"),
+            "everything": (17, "connected"),
             "filesystem": (14, "connected"),
             "memory": (9, "connected"),
             "time": (2, "connected"),
@@ -145,6 +146,19 @@ async def test_a_disabled_tool_is_nowhere_and_never_runs(
         assert "write_file" not in {hit["tool"] for hit in found}
         (server,) = (await ask(client, "list_mcp_servers"))["servers"]
         assert server["toolCount"] - server["enabledCount"] == 1
+
+
+async def test_a_tool_that_asks_back_is_listed_and_says_that_nobody_was_asked(
+    workshop: Workshop, everything_server: Launch, mode: str
+):
+    workshop.configure({"everything": everything_server})
+
+    async with workshop.client(mode) as client:
+        for tool, arguments in (("trigger-elicitation-request", {}), ("trigger-sampling-request", {"prompt": "hi"})):
+            error = failure(await execute(client, "everything", tool, **arguments))
+            assert error["code"] == "TOOL_EXECUTION_ERROR"
+            assert "was asked: this gateway can't" in error["message"]
+        assert "roots" in await run(client, "everything", "get-roots-list")
 
 
 async def test_an_image_passes_unchanged(workshop: Workshop, everything_server: Launch, mode: str):

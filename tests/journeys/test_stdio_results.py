@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from tests.journeys.stdio_gateway import ERAS, MODES, Workshop, body, execute, failure, run, text
+from tests.journeys.stdio_gateway import ERAS, MODES, Workshop, body, eventually, execute, failure, run, text
 from tests.servers.launch import Launch
 
 both_modes = pytest.mark.parametrize("mode", MODES)
@@ -47,11 +47,8 @@ async def test_a_file_of_one_megabyte_comes_as_a_preview_and_can_be_read_whole(
         preview = body(result)
         assert preview["truncated"] is True
         assert len(text(result)) < 10_000
-        whole = await run(client, "toolcrib", "read_result", handle=preview["handle"], pointer="/content", length=100)
-        assert whole.startswith(content[:100])
-        stored = json.dumps({"content": content}, ensure_ascii=False, separators=(",", ":"))
-        assert preview["bytes"] == len(stored.encode())
-        assert await read_whole(client, preview["handle"], len(stored), 60_000) == stored
+        assert preview["bytes"] == len(content.encode())
+        assert await read_whole(client, preview["handle"], len(content), 60_000) == content
 
 
 @both_modes
@@ -154,6 +151,73 @@ async def test_the_progress_of_a_real_server_arrives_in_order(workshop: Workshop
         await client.call_tool("execute_tool", asked, progress_callback=heard.on_progress)
 
     assert [(progress, total) for progress, total, _ in heard.progress] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@both_modes
+async def test_the_log_of_a_call_is_heard_while_another_runs_on_that_server(workshop: Workshop, mode: str):
+    servers = {"scripted": workshop.scripted("scripted")}
+    workshop.configure(servers)
+    heard = Heard()
+
+    async with workshop.client(mode, logging_callback=heard.on_log, log_level="info") as client:
+        waiting = asyncio.create_task(run(client, "scripted", "hang"))
+        await eventually(lambda: servers["scripted"].received("tools/call"))
+        assert await run(client, "scripted", "steps", count=3) == "done"
+        waiting.cancel()
+
+    assert heard.logs == ["step 1", "step 2", "step 3"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_is_asked_for_only_where_the_client_asked_for_it(workshop: Workshop, era: str):
+    scripted = workshop.scripted("scripted", era)
+    workshop.configure({"scripted": scripted})
+
+    async with workshop.client() as client:
+        await run(client, "scripted", "echo", text="a")
+        asked = {"server": "scripted", "tool": "echo", "arguments": {"text": "b"}}
+        await client.call_tool("execute_tool", asked, progress_callback=Heard().on_progress)
+
+    without, with_token = [call["params"].get("_meta", {}) for call in scripted.received("tools/call")]
+    assert "progressToken" not in without
+    assert "progressToken" in with_token
+
+
+@both_modes
+async def test_what_is_no_result_is_a_failure_that_says_what_the_server_wants(workshop: Workshop, mode: str):
+    workshop.configure({"scripted": workshop.scripted("scripted", "modern")})
+
+    async with workshop.client(mode) as client:
+        asked = failure(await execute(client, "scripted", "ask"))
+        task = failure(await execute(client, "scripted", "task"))
+
+    assert (asked["code"], asked["resultType"]) == ("TOOL_EXECUTION_ERROR", "input_required")
+    assert 'asks the user "Which account?"' in asked["message"]
+    assert asked["inputRequests"]["account"]["method"] == "elicitation/create"
+    assert (task["code"], task["resultType"], task["task"]["taskId"]) == ("TOOL_EXECUTION_ERROR", "task", "t-1")
+    assert "Outcome unknown" in task["hint"]
+
+
+@both_modes
+async def test_code_and_data_of_a_servers_error_reach_the_agent(workshop: Workshop, mode: str):
+    workshop.configure(workshop.both_eras())
+
+    async with workshop.client(mode) as client:
+        for era in ERAS:
+            error = failure(await execute(client, era, "sign_in"))
+            assert (error["code"], error["rpcCode"]) == ("TOOL_EXECUTION_ERROR", -32042)
+            assert error["data"]["elicitations"][0]["url"] == "https://example.com/sign-in"
+
+
+@both_modes
+async def test_words_and_structure_of_a_result_both_arrive(workshop: Workshop, mode: str):
+    workshop.configure(workshop.both_eras())
+
+    async with workshop.client(mode) as client:
+        for era in ERAS:
+            result = await execute(client, era, "weather")
+            assert text(result) == "It is 21 degrees in Oslo."
+            assert result.structured_content == {"degrees": 21}
 
 
 async def test_a_client_of_the_stateless_era_hears_no_log_it_did_not_ask_for(workshop: Workshop):

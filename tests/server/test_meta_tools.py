@@ -433,7 +433,7 @@ async def test_progress_reaches_the_listener_of_the_request() -> None:
     server.tools["write_file"] = chat
     async with client(server) as agent:
         arguments = {"server": "files", "tool": "write_file"}
-        await agent.raw("execute_tool", arguments, Request(Caller(), heard.append))
+        await agent.raw("execute_tool", arguments, Request(Caller(), heard.append, meta={"progressToken": "mine"}))
 
     assert heard == [Progress({"progress": 1})]
 
@@ -448,7 +448,7 @@ async def test_the_meta_of_the_caller_is_passed_on_without_what_belongs_to_our_h
 
     sent = server.heard[-1][1]["_meta"]
     assert sent["trace"] == "abc"
-    assert "progressToken" not in sent
+    assert sent["progressToken"] != "mine"
     assert sent["io.modelcontextprotocol/clientInfo"]["name"] == "toolcrib"
 
 

@@ -47,11 +47,42 @@ def text(value: str) -> dict[str, Any]:
 # -- auto
 
 
-def test_structured_content_is_spliced_in_and_kept() -> None:
-    answer = shaped({"content": [{"type": "text", "text": "{'n': 1}"}], "structuredContent": {"n": 1}})
+def test_words_and_structured_content_both_pass_as_they_are() -> None:
+    given = {**text("It is 21 degrees in Oslo."), "structuredContent": {"degrees": 21}}
 
-    assert answer["content"] == [{"type": "text", "text": '{"success":true,"result":{"n": 1}}'}]
-    assert answer["structuredContent"] == {"n": 1}
+    assert shaped(given) == given
+
+
+def test_structured_content_becomes_the_text_only_where_the_server_gave_none() -> None:
+    answer = shaped({"content": [IMAGE], "structuredContent": {"n": 1.10}})
+
+    assert answer["content"] == [{"type": "text", "text": '{"success":true,"result":{"n": 1.1}}'}, IMAGE]
+    assert answer["structuredContent"] == {"n": 1.1}
+
+
+def test_a_text_that_is_json_stays_what_it_says_beside_other_structured_content() -> None:
+    answer = shaped({**text('{"n": 1}'), "structuredContent": {"n": 2}})
+
+    assert enveloped(answer) == {"success": True, "result": {"n": 1}}
+    assert answer["structuredContent"] == {"n": 2}
+
+
+@pytest.mark.parametrize("words", ["plain words", "[1]", ""])
+def test_no_text_is_lost_beside_a_null_for_structured_content(words: str) -> None:
+    answer = shaped({**text(words), "structuredContent": None})
+
+    assert answer["content"][0]["text"] in (words, f'{{"success":true,"result":{words}}}')
+    assert answer["structuredContent"] is None
+
+
+def test_a_null_alone_is_the_result() -> None:
+    assert enveloped(shaped({"content": [], "structuredContent": None})) == {"success": True, "result": None}
+
+
+def test_annotations_of_a_text_that_is_wrapped_are_kept() -> None:
+    block = {"type": "text", "text": "{}", "annotations": {"audience": ["user"]}, "_meta": {"x": 1}}
+
+    assert shaped({"content": [block]})["content"] == [{**block, "text": '{"success":true,"result":{}}'}]
 
 
 @pytest.mark.parametrize("payload", ['{"n": 1.10,  "big": 12345678901234567890123}', " [1,\n 2] ", "{}", "[]"])
@@ -89,11 +120,10 @@ def test_blocks_that_are_not_text_pass_as_they_are(block: dict[str, Any]) -> Non
     assert shaped({"content": [block]}) == {"content": [block]}
 
 
-def test_blocks_beside_structured_content_stay_behind_the_envelope() -> None:
-    answer = shaped({"content": [{"type": "text", "text": "{}"}, IMAGE, LINK], "structuredContent": {"n": 1}})
+def test_several_blocks_beside_structured_content_pass_as_they_are() -> None:
+    given = {"content": [{"type": "text", "text": "{}"}, IMAGE, LINK], "structuredContent": {"n": 1}}
 
-    assert enveloped(answer) == {"success": True, "result": {"n": 1}}
-    assert answer["content"][1:] == [IMAGE, LINK]
+    assert shaped(given) == given
 
 
 def test_annotations_of_a_text_that_passes_are_kept() -> None:
@@ -139,6 +169,8 @@ def test_json_nested_too_deep_to_check_passes_as_text() -> None:
         ({"content": [], "structuredContent": [1]}, [1]),
         ({"content": []}, None),
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, ["a", "b"]),
+        ({**text("words"), "structuredContent": {"n": 1}}, "words"),
+        ({**text("words"), "structuredContent": None}, "words"),
     ],
 )
 def test_envelope_always_wraps(result: dict[str, Any], payload: Any) -> None:
@@ -202,6 +234,33 @@ def test_images_stay_beside_the_preview_of_too_large_a_structure() -> None:
     answer = shaped({"content": [IMAGE], "structuredContent": ["x" * 2 * LIMIT]})
 
     assert answer["content"][1:] == [IMAGE]
+
+
+def test_too_large_a_structure_beside_other_words_gets_a_handle_of_its_own() -> None:
+    shelf = Shelf()
+
+    answer = shaped({**text("Two thousand rows."), "structuredContent": ["x" * 2 * LIMIT]}, shelf=shelf)
+
+    words, note = answer["content"]
+    assert words["text"] == "Two thousand rows."
+    assert json.loads(note["text"])["structuredContent"] == {
+        "truncated": True,
+        "bytes": len(shelf.kept[0]),
+        "handle": "handle-1",
+    }
+    assert json.loads(shelf.kept[0]) == ["x" * 2 * LIMIT]
+    assert "structuredContent" not in answer
+
+
+def test_too_large_a_structure_that_the_text_repeats_is_kept_once() -> None:
+    shelf = Shelf()
+    value = ["x" * 2 * LIMIT]
+
+    answer = shaped({**text(json.dumps(value, indent=2)), "structuredContent": value}, shelf=shelf)
+
+    assert enveloped(answer)["handle"] == "handle-1"
+    assert len(shelf.kept) == 1
+    assert "structuredContent" not in answer
 
 
 def test_a_large_image_passes_however_large() -> None:
@@ -282,6 +341,19 @@ def test_too_long_a_message_of_a_failure_is_cut_and_kept() -> None:
     assert "structuredContent" not in answer
 
 
+def test_too_large_data_of_an_error_is_cut_and_kept() -> None:
+    shelf = Shelf()
+    error = ExecutionError(
+        "TOOL_EXECUTION_ERROR", "no", "files", "write", details={"rpcCode": -1, "data": "y" * 2 * LIMIT}
+    )
+
+    told = enveloped(failed(error, shelf=shelf))["error"]
+
+    assert json.loads(shelf.kept[0]) == "y" * 2 * LIMIT
+    assert (told["rpcCode"], told["data"]["handle"], told["data"]["truncated"]) == (-1, "handle-1", True)
+    assert "read_result" in told["readMore"]
+
+
 @pytest.mark.parametrize("content", ["words", [7], None, {}])
 def test_odd_content_of_a_failure_does_no_harm(content: Any) -> None:
     answer = failed(ExecutionError("TOOL_EXECUTION_ERROR", "no", "files", "write"), {"content": content})
@@ -321,6 +393,26 @@ def test_any_text_comes_out_as_it_went_in_or_as_the_json_it_is(words: str) -> No
         assert enveloped(answer)["result"] == json.loads(words)
 
 
+BLOCKS = st.lists(
+    st.fixed_dictionaries({"type": st.just("text"), "text": st.text() | st.sampled_from(['{"a": 1}', "[]"])})
+    | st.sampled_from([IMAGE, LINK]),
+    max_size=3,
+)
+
+
+@given(content=BLOCKS, structured=st.none() | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2))
+def test_no_text_and_no_structure_is_ever_lost(content: list[dict[str, Any]], structured: Any) -> None:
+    answer = shaped({"content": content, "structuredContent": structured})
+
+    said = [block["text"] for block in answer["content"] if block["type"] == "text"]
+    for block in content:
+        if block["type"] == "text":
+            assert any(block["text"] in words for words in said)
+        else:
+            assert block in answer["content"]
+    assert answer["structuredContent"] == structured
+
+
 @given(
     content=JSON | st.lists(st.fixed_dictionaries({"type": JSON}, optional={"text": JSON}), max_size=3),
     more=st.dictionaries(st.sampled_from(["structuredContent", "_meta", "isError", "ttlMs", "x"]), JSON, max_size=3),
@@ -344,6 +436,11 @@ def test_what_belongs_to_the_hop_behind_us_is_not_passed_on() -> None:
     answer = shape_result(ToolResult.of(given), "passthrough", 1_000, lambda _: "")
 
     assert {name: json.loads(bytes(value)) for name, value in answer.items()} == {"content": [], "_meta": {"trace": 1}}
+
+
+@pytest.mark.parametrize("meta", ["io.modelcontextprotocol/x", ["io.modelcontextprotocol/x"], None])
+def test_a_meta_that_is_no_object_passes_as_it_is(meta: Any) -> None:
+    assert shaped({"content": [], "_meta": meta})["_meta"] == meta
 
 
 def test_a_meta_of_the_hop_alone_is_left_out() -> None:

@@ -43,7 +43,8 @@ class Watched:
         self.changes += 1
 
     async def call(self, name: str = "read", listener: Callable[[CallEvent], None] | None = None) -> str:
-        call = ToolCall("files", name, {}, b"{}", listener=listener, log_level="info")
+        wants_progress = listener is not None
+        call = ToolCall("files", name, {}, b"{}", listener=listener, log_level="info", wants_progress=wants_progress)
         return (await self.connection.call(call)).text
 
 
@@ -250,6 +251,34 @@ async def test_progress_and_log_messages_reach_the_listener_of_their_call() -> N
         assert await watched.call(listener=heard.append) == "done"
 
     assert heard == [Progress({"progress": 1, "total": 2}), LogMessage({"level": "info", "data": "half way"})]
+
+
+async def test_no_progress_is_asked_for_where_the_caller_wants_none() -> None:
+    server = FakeServer()
+
+    async with connected(server) as watched:
+        await watched.connection.call(ToolCall("files", "read", {}, b"{}", listener=lambda _: None, log_level="info"))
+
+    (meta,) = [params["_meta"] for method, params in server.heard if method == "tools/call"]
+    assert "progressToken" not in meta
+    assert meta["io.modelcontextprotocol/logLevel"] == "info"
+
+
+async def test_lists_are_asked_for_with_all_we_can_be_asked_and_calls_with_nothing() -> None:
+    """Servers leave tools out for clients that can't be asked; and a question in the middle of a call can't be passed on."""
+    modern, legacy = FakeServer(definitions=[tool("a")]), FakeServer(definitions=[tool("a")], era="legacy")
+    for server in (modern, legacy):
+        async with connected(server) as watched:
+            await watched.connection.read()
+            await watched.call()
+
+    declared = {
+        method: params["_meta"]["io.modelcontextprotocol/clientCapabilities"] for method, params in modern.heard
+    }
+    (handshake,) = [params["capabilities"] for method, params in legacy.heard if method == "initialize"]
+    assert set(declared["tools/list"]) == {"elicitation", "sampling", "roots"}
+    assert declared["tools/call"] == {}
+    assert handshake == declared["tools/list"]
 
 
 async def test_a_handshake_era_server_is_told_the_log_level_once() -> None:

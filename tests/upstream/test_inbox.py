@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.model.call import CallEvent, LogMessage, Progress
+from toolcrib.model.call import Caller, CallEvent, Listener, LogMessage, Progress, ToolCall
 from toolcrib.upstream.inbox import Inbox
+
+
+def called(listener: Listener | None, *, by: str = "agent", level: str = "info") -> ToolCall:
+    return ToolCall("files", "read", {}, b"{}", Caller(by, "stdio", by), listener, level)
 
 
 class Heard:
@@ -26,7 +30,7 @@ class Heard:
 def test_progress_goes_to_the_call_that_has_its_token_without_the_token() -> None:
     heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
 
-    with heard.inbox.listening(1, first.append), heard.inbox.listening(2, second.append):
+    with heard.inbox.listening(1, called(first.append)), heard.inbox.listening(2, called(second.append)):
         heard.say("progress", {"progressToken": 2, "progress": 0.5, "message": "half"})
 
     assert (first, second) == ([], [Progress({"progress": 0.5, "message": "half"})])
@@ -36,7 +40,7 @@ def test_progress_goes_to_the_call_that_has_its_token_without_the_token() -> Non
 def test_progress_with_a_token_of_nobody_is_dropped(token: Any) -> None:
     heard, events = Heard(), list[CallEvent]()
 
-    with heard.inbox.listening(7, events.append):
+    with heard.inbox.listening(7, called(events.append)):
         heard.say("progress", {"progressToken": token, "progress": 1})
 
     assert events == []
@@ -44,7 +48,7 @@ def test_progress_with_a_token_of_nobody_is_dropped(token: Any) -> None:
 
 def test_progress_after_the_call_ended_is_dropped() -> None:
     heard, events = Heard(), list[CallEvent]()
-    with heard.inbox.listening(1, events.append):
+    with heard.inbox.listening(1, called(events.append)):
         pass
 
     heard.say("progress", {"progressToken": 1, "progress": 1})
@@ -55,7 +59,7 @@ def test_progress_after_the_call_ended_is_dropped() -> None:
 def test_a_log_message_on_the_stream_of_a_call_is_that_calls() -> None:
     heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
 
-    with heard.inbox.listening(1, first.append), heard.inbox.listening(2, second.append):
+    with heard.inbox.listening(1, called(first.append)), heard.inbox.listening(2, called(second.append)):
         heard.say("message", {"level": "info", "data": "yours"}, request_id=1)
 
     assert (first, second) == ([LogMessage({"level": "info", "data": "yours"})], [])
@@ -64,16 +68,37 @@ def test_a_log_message_on_the_stream_of_a_call_is_that_calls() -> None:
 def test_a_log_message_of_nobody_goes_to_the_only_call_under_way() -> None:
     heard, events = Heard(), list[CallEvent]()
 
-    with heard.inbox.listening(1, events.append):
+    with heard.inbox.listening(1, called(events.append)):
         heard.say("message", {"level": "info", "data": "hello"})
 
     assert events == [LogMessage({"level": "info", "data": "hello"})]
 
 
-def test_with_two_calls_under_way_a_log_message_of_nobody_reaches_neither() -> None:
+def test_with_two_calls_of_one_caller_under_way_a_log_message_is_heard_once() -> None:
+    heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
+    hello = LogMessage({"level": "info", "data": "hello"})
+
+    with heard.inbox.listening(1, called(first.append)), heard.inbox.listening(2, called(second.append)):
+        heard.say("message", {"level": "info", "data": "hello"})
+
+    assert first + second == [hello]
+
+
+def test_of_two_calls_of_one_caller_the_one_that_asked_for_more_hears_a_log_message() -> None:
+    heard, first, second = Heard(), list[CallEvent](), list[CallEvent]()
+    grave, chatty = called(first.append, level="error"), called(second.append, level="debug")
+
+    with heard.inbox.listening(1, grave), heard.inbox.listening(2, chatty), heard.inbox.listening(3, called(None)):
+        heard.say("message", {"level": "debug", "data": "detail"})
+
+    assert (first, second) == ([], [LogMessage({"level": "debug", "data": "detail"})])
+
+
+def test_with_calls_of_two_callers_under_way_a_log_message_of_nobody_reaches_neither() -> None:
     heard, events = Heard(), list[CallEvent]()
 
-    with heard.inbox.listening(1, events.append), heard.inbox.listening(2, None):
+    mine, theirs = called(events.append, by="me"), called(events.append, by="them")
+    with heard.inbox.listening(1, mine), heard.inbox.listening(2, theirs):
         heard.say("message", {"level": "info", "data": "whose?"})
 
     assert events == []
@@ -91,7 +116,7 @@ def test_a_changed_tool_list_is_told_each_time() -> None:
 def test_other_notifications_are_passed_over() -> None:
     heard, events = Heard(), list[CallEvent]()
 
-    with heard.inbox.listening(1, events.append):
+    with heard.inbox.listening(1, called(events.append)):
         heard.say("resources/updated", {"uri": "file:///x"})
         heard.say("cancelled", {"requestId": 1})
 
@@ -103,7 +128,7 @@ def test_other_notifications_are_passed_over() -> None:
 def test_odd_parameters_do_no_harm(method: str, params: bytes) -> None:
     heard, events = Heard(), list[CallEvent]()
 
-    with heard.inbox.listening(1, events.append):
+    with heard.inbox.listening(1, called(events.append)):
         heard.inbox.receive(f"notifications/{method}", params, None)
         heard.say("progress", {"progressToken": 1, "progress": 1})
 
@@ -116,9 +141,9 @@ def test_every_call_hears_all_of_its_own_progress_in_order_and_nothing_else(said
     events: dict[int, list[CallEvent]] = {1: [], 2: [], 3: []}
 
     with (
-        heard.inbox.listening(1, events[1].append),
-        heard.inbox.listening(2, events[2].append),
-        heard.inbox.listening(3, events[3].append),
+        heard.inbox.listening(1, called(events[1].append)),
+        heard.inbox.listening(2, called(events[2].append)),
+        heard.inbox.listening(3, called(events[3].append)),
     ):
         for token, progress in said:
             heard.say("progress", {"progressToken": token, "progress": progress})

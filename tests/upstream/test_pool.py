@@ -157,7 +157,7 @@ async def test_an_answer_that_is_no_result_is_an_error_of_the_server(answer: Any
     servers = FakeServers(FakeServer("a", tools={"read": lambda _: answer}))
 
     async with pooled(servers, spec("a")) as pool:
-        with pytest.raises(ToolExecutionError, match="no tool result"):
+        with pytest.raises(ToolExecutionError, match="not a tool result"):
             await call(pool, "a")
 
 

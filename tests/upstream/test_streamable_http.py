@@ -299,7 +299,7 @@ async def test_notifications_and_server_requests_on_the_stream_are_dealt_with(cl
         await out.start()
         await out.write(b": ping\n\nretry: 10\n\n")
         await out.event(b'{"jsonrpc":"2.0","method":"n/one","params":{"a":1}}')
-        await out.event(b'{"jsonrpc":"2.0","id":"s1","method":"roots/list"}')
+        await out.event(b'{"jsonrpc":"2.0","id":"s1","method":"resources/list"}')
         await out.event(b"not json", name="message")
         await out.event(b'{"jsonrpc":"2.0","method":"n/ignored"}', name="other")
         await out.event(b'{"jsonrpc":"2.0",\ndata: "method":"n/two"}')

@@ -137,11 +137,19 @@ def _print_result(outcome: ExecutionResult, out: Terminal) -> None:
 
 def _result_texts(result: ToolResult) -> list[str]:
     """The texts a tool answered; what is no text is named, and structured content without text is shown as JSON."""
-    if not result.content and result.structured_json is not None:
-        return [json.dumps(result.value, indent=2, ensure_ascii=False)]
-    return [
+    blocks = [
         str(block.get("text", "")) if block.get("type") == "text" else _block_text(block) for block in result.content
-    ] or ["(empty)"]
+    ]
+    if result.structured_json is not None and not result.has_text:
+        blocks.insert(0, json.dumps(result.value, indent=2, ensure_ascii=False))
+    return blocks or ["(empty)"]
+
+
+def _further_content(result: ToolResult) -> dict[str, Any]:
+    """The blocks beside structured content, where they say anything else."""
+    if result.structured_json is None or not result.content or result.text_repeats_structure:
+        return {}
+    return {"content": result.content}
 
 
 def _block_text(block: dict[str, Any]) -> str:
@@ -156,6 +164,8 @@ def _print_error(error: ExecutionError, out: Terminal) -> None:
     out.paragraph(f"Message: {error.message}")
     out.write(f"Server: {clean(error.server)}")
     out.write(f"Tool: {clean(error.tool)}")
+    if "data" in error.details:
+        out.paragraph(f"Data: {clean(json.dumps(error.details['data'], ensure_ascii=False))}")
     nearest = error.details.get("nearest")
     if nearest:
         out.paragraph(clean(did_you_mean(nearest)))
@@ -167,6 +177,7 @@ def _print_error(error: ExecutionError, out: Terminal) -> None:
 def _outcome_json(outcome: ExecutionResult) -> dict[str, Any]:
     error = outcome.error
     if error is None:
-        return {"success": True, "result": outcome.value}
+        assert outcome.result is not None
+        return {"success": True, "result": outcome.value, **_further_content(outcome.result)}
     place = {"server": error.server, "tool": error.tool, **error.details}
     return failure(error.code, error.message, hint=human_hint(error.code, error.hint), details=place)

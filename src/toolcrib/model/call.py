@@ -51,7 +51,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One execution to be made. `raw_arguments` is the caller's own JSON text, forwarded as it came."""
+    """One execution to be made. `raw_arguments` is the caller's own JSON text, forwarded as it came.
+
+    Servers are asked for progress only where the caller `wants_progress`.
+    """
 
     server: str
     tool: str
@@ -62,6 +65,7 @@ class ToolCall:
     log_level: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     target: Target | None = None
+    wants_progress: bool = False
 
 
 class _TextBlock(msgspec.Struct):
@@ -101,6 +105,18 @@ class ToolResult:
             return False
 
     @property
+    def result_type(self) -> str:
+        """`complete`, unless the server says that this is something else than the tool's result."""
+        return str(self.member("resultType")) if "resultType" in self.members else "complete"
+
+    def member(self, name: str) -> Any:
+        """The value of one member; None also where it can't be decoded."""
+        try:
+            return _decoded(self.members.get(name, b"null"))
+        except (ValueError, RecursionError):
+            return None
+
+    @property
     def is_error(self) -> bool:
         return bytes(self.members.get("isError", b"false")) == b"true"
 
@@ -122,6 +138,14 @@ class ToolResult:
         return "\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
 
     @property
+    def has_text(self) -> bool:
+        """Whether any block is a text."""
+        try:
+            return any(block.type == "text" for block in _text_blocks(self.members.get("content", b"[]")))
+        except msgspec.DecodeError:
+            return any(block.get("type") == "text" for block in self.content)
+
+    @property
     def only_text(self) -> str | None:
         """The text of the single block, where the result is exactly one text block."""
         if len(self.content) == 1 and self.content[0].get("type") == "text":
@@ -139,11 +163,22 @@ class ToolResult:
             return None
         return bytes(blocks[0].text)
 
+    @property
+    def text_repeats_structure(self) -> bool:
+        """Whether the only text says all that the structured content does: written as JSON, or as its only member."""
+        if self.structured_json is None or self.only_text is None:
+            return False
+        structured = _decoded(self.structured_json)
+        if isinstance(structured, dict) and list(structured.values()) == [self.only_text]:
+            return True
+        return bool(_parsed_or_text(self.only_text) == structured)
+
     @cached_property
     def value(self) -> Any:
         """The payload: structured content, else the only text (parsed where it is a JSON object or array), else the blocks."""
-        if self.structured_json is not None:
-            return _decoded(self.structured_json)
+        structured = None if self.structured_json is None else _decoded(self.structured_json)
+        if structured is not None or (self.structured_json is not None and not self.content):
+            return structured
         return self.content if self.only_text is None else _parsed_or_text(self.only_text)
 
 

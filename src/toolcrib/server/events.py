@@ -8,8 +8,8 @@ from typing import Any
 from mcp_types import LOG_LEVEL_META_KEY
 
 from toolcrib.model.call import LogMessage
+from toolcrib.wire.protocol import LOG_LEVELS
 
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 DEFAULT_LEVEL = "info"
 
 
@@ -17,7 +17,7 @@ def wanted_level(meta: Mapping[str, Any], session_level: str | None, *, modern: 
     """The lowest level this request asks for; the modern era hears nothing unless it asks."""
     if modern:
         level = meta.get(LOG_LEVEL_META_KEY)
-        return level if level in LEVELS else None
+        return level if level in LOG_LEVELS else None
     return session_level or DEFAULT_LEVEL
 
 
@@ -26,4 +26,4 @@ def passes(event: LogMessage, level: str | None) -> bool:
     said = event.params.get("level")
     if level is None:
         return False
-    return said not in LEVELS or LEVELS.index(str(said)) >= LEVELS.index(level)
+    return said not in LOG_LEVELS or LOG_LEVELS.index(str(said)) >= LOG_LEVELS.index(level)

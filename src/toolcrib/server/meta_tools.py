@@ -37,6 +37,10 @@ class Request:
     log_level: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def wants_progress(self) -> bool:
+        return self.meta.get("progressToken") is not None
+
 
 class _NoArguments(msgspec.Struct, forbid_unknown_fields=True):
     pass
@@ -124,7 +128,17 @@ class MetaTools:
         asked = _decoded(arguments, _ExecuteArguments)
         server, tool = split_id(asked.server, asked.tool)
         raw, given = _tool_arguments(asked.arguments)
-        call = ToolCall(server, tool, given, raw, request.caller, request.listener, request.log_level, request.meta)
+        call = ToolCall(
+            server,
+            tool,
+            given,
+            raw,
+            request.caller,
+            request.listener,
+            request.log_level,
+            request.meta,
+            wants_progress=request.wants_progress,
+        )
         outcome = await self._gateway.execute(call)
         # What the built-in tools give is bounded by themselves; shelved again, it could never be read.
         limit = sys.maxsize if server == BUILT_IN_SERVER else self._gateway.settings.max_result_bytes

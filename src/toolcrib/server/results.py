@@ -34,6 +34,8 @@ class _Block(msgspec.Struct):
 
 
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_open_blocks = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _block = msgspec.json.Decoder(_Block).decode
 
 
@@ -42,19 +44,7 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
     members = {"content": msgspec.Raw(b"[]")} | _passed_on(result)
     if shape == "passthrough":
         return members
-    quoted = _json_text(result)
-    if quoted is not None:
-        return _spliced_text(quoted, members, max_bytes, keep)
-    payload = result.structured_json
-    if payload is None and shape == "envelope":
-        payload = encode(_words(result))
-    if payload is None:
-        return _bounded_blocks(result, members, max_bytes, keep)
-    others = _other_blocks(members)
-    if len(payload) > max_bytes:
-        return _meta_of(members) | _followed_by(others, _preview(payload, keep))
-    kept = {name: value for name, value in members.items() if name != "content"}
-    return _followed_by(others, text_members(b'{"success":true,"result":%b}' % payload)) | kept
+    return _bounded_structure(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
 
 
 def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: int, keep: Keep) -> Members:
@@ -63,25 +53,58 @@ def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: i
     if result is None:
         return answer
     passed_on = _passed_on(result)
-    kept = _meta_of(passed_on)
-    if len(structured := passed_on.get("structuredContent", msgspec.Raw(b""))) in range(1, max_bytes + 1):
-        kept["structuredContent"] = structured
-    return _followed_by(_other_blocks(passed_on), answer) | kept
+    kept = {name: passed_on[name] for name in ("_meta", "structuredContent") if name in passed_on}
+    return _bounded_structure(_followed_by(_other_blocks(passed_on), answer) | kept, result, max_bytes, keep)
+
+
+def _worded(result: ToolResult, members: Members, shape: Shape, max_bytes: int, keep: Keep) -> Members:
+    """The answer with its text as the shape wants it: JSON in the envelope, the rest as it came, or all in the envelope."""
+    quoted = _json_text(result)
+    if quoted is not None:
+        return _spliced_text(quoted, members, max_bytes, keep)
+    payload = _payload(result, shape)
+    if payload is None:
+        return _bounded_blocks(result, members, max_bytes, keep)
+    is_large = len(payload) > max_bytes
+    answer = _preview(payload, keep) if is_large else text_members(b'{"success":true,"result":%b}' % payload)
+    return members | _followed_by(_other_blocks(members), answer)
+
+
+def _payload(result: ToolResult, shape: Shape) -> bytes | None:
+    """What is put into the envelope besides JSON text: structured content in place of no text, or any text at all."""
+    if result.has_text:
+        return encode(_words(result)) if shape == "envelope" else None
+    return result.structured_json or (b"null" if shape == "envelope" else None)
+
+
+def _bounded_structure(answer: Members, result: ToolResult, max_bytes: int, keep: Keep) -> Members:
+    """Structured content as it came; where it is too large, only a handle, unless what is said already has all of it."""
+    structured = bytes(answer.get("structuredContent", b""))
+    if len(structured) <= max_bytes:
+        return answer
+    kept = {name: value for name, value in answer.items() if name != "structuredContent"}
+    if not result.has_text or result.text_repeats_structure:
+        return kept
+    handle = {"truncated": True, "bytes": len(structured), "handle": keep(structured)}
+    note = bytes(text_result({"structuredContent": handle, "hint": READ_MORE})["content"])
+    return kept | {"content": msgspec.Raw(b"%b,%b" % (bytes(kept["content"])[:-1], note[1:]))}
 
 
 def _passed_on(result: ToolResult) -> Members:
     """The members less what belongs to the hop between the server and us."""
     members = {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
-    if _HOP_META in bytes(members.get("_meta", b"")):
-        meta = msgspec.json.decode(members.pop("_meta"), type=dict[str, msgspec.Raw])
-        if kept := {name: value for name, value in meta.items() if not name.startswith(_HOP_META.decode())}:
-            members["_meta"] = msgspec.Raw(encode(kept))
+    meta = members.get("_meta", msgspec.Raw(b""))
+    if _HOP_META in bytes(meta) and bytes(meta).lstrip().startswith(b"{"):
+        kept = {name: value for name, value in _members(meta).items() if not name.startswith(_HOP_META.decode())}
+        members["_meta"] = msgspec.Raw(encode(kept))
+        if not kept:
+            del members["_meta"]
     return members
 
 
 def _json_text(result: ToolResult) -> bytes | None:
-    """The only text as the JSON string it came in, where it holds a JSON object or array and nothing better is there."""
-    quoted = result.only_text_json if result.structured_json is None else None
+    """The only text as the JSON string it came in, where it holds a JSON object or array."""
+    quoted = result.only_text_json
     if quoted is None or not _OPENS_JSON.match(quoted):
         return None
     try:
@@ -94,9 +117,10 @@ def _json_text(result: ToolResult) -> bytes | None:
 def _spliced_text(quoted: bytes, members: Members, max_bytes: int, keep: Keep) -> Members:
     """The text in its envelope, without unquoting and quoting it again; a preview where it is too large."""
     if len(quoted) > max_bytes and len(payload := _text(quoted).encode()) > max_bytes:
-        return _meta_of(members) | _preview(payload, keep)
-    content = b'[{"type":"text","text":"{\\"success\\":true,\\"result\\":%b}"}]' % quoted[1:-1]
-    return members | {"content": msgspec.Raw(content)}
+        return members | _preview(payload, keep)
+    spliced = b'"{\\"success\\":true,\\"result\\":%b}"' % quoted[1:-1]
+    (block,) = _open_blocks(members["content"])
+    return members | {"content": msgspec.Raw(b"[%b]" % encode(block | {"text": msgspec.Raw(spliced)}))}
 
 
 def _words(result: ToolResult) -> str | list[str] | None:
@@ -147,16 +171,16 @@ def _preview(payload: bytes, keep: Keep) -> Members:
 
 
 def _bounded_error(error: ExecutionError, max_bytes: int, keep: Keep) -> ExecutionError:
-    message = error.message.encode("utf-8", "replace")
-    if len(message) <= max_bytes:
-        return error
-    more = {"truncated": True, "bytes": len(message), "handle": keep(message), "readMore": READ_MORE}
-    return replace(error, message=_beginning(message) + "…", details={**error.details, **more})
+    message, details = error.message.encode("utf-8", "replace"), dict(error.details)
+    data = encode(details.get("data"))
+    if len(data) > max_bytes:
+        details["data"] = {"truncated": True, "bytes": len(data), "preview": _beginning(data), "handle": keep(data)}
+        details["readMore"] = READ_MORE
+    if len(message) > max_bytes:
+        details |= {"truncated": True, "bytes": len(message), "handle": keep(message), "readMore": READ_MORE}
+        return replace(error, message=_beginning(message) + "…", details=details)
+    return replace(error, details=details)
 
 
 def _beginning(payload: bytes) -> str:
     return payload[: PREVIEW_CHARACTERS * 4].decode("utf-8", "ignore")[:PREVIEW_CHARACTERS]
-
-
-def _meta_of(members: Members) -> Members:
-    return {"_meta": members["_meta"]} if "_meta" in members else {}

@@ -23,11 +23,11 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from toolcrib.server.events import LEVELS
 from toolcrib.server.lane import Lane, WriteLine
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.pipes import LineWriter, protocol_streams, read_lines
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.protocol import LOG_LEVELS
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class StdioConnection:
             self._owe(parsed)
         elif message.method == "notifications/cancelled":
             self._owe_no_more(_param(message, "requestId"))
-        if message.method == "logging/setLevel" and (level := _param(message, "level")) in LEVELS:
+        if message.method == "logging/setLevel" and (level := _param(message, "level")) in LOG_LEVELS:
             self.lane.log_level = level
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._to_sdk.send_nowait(SessionMessage(parsed))

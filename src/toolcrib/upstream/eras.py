@@ -10,6 +10,7 @@ import msgspec
 
 from toolcrib.model.call import ToolCall
 from toolcrib.model.reading import Era
+from toolcrib.upstream.asked_back import CAPABILITIES
 from toolcrib.wire.mirrored_headers import argument_headers, header_value
 from toolcrib.wire.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -33,26 +34,29 @@ class Dress:
     version: str
     client_info: Mapping[str, str]
 
-    def meta(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """`extra` plus what the era asks for; empty for a plain request of the handshake era."""
-        meta = dict(extra or {})
-        if self.era == "modern":
-            meta[PROTOCOL_VERSION_META_KEY] = self.version
-            meta[CLIENT_INFO_META_KEY] = self.client_info
-            meta[CLIENT_CAPABILITIES_META_KEY] = {}
-        return meta
+    def meta(self, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+        """What the era asks for on every request; empty in the handshake era."""
+        if self.era != "modern":
+            return {}
+        return {
+            PROTOCOL_VERSION_META_KEY: self.version,
+            CLIENT_INFO_META_KEY: self.client_info,
+            CLIENT_CAPABILITIES_META_KEY: capabilities,
+        }
 
     def params(self, params: Mapping[str, Any]) -> bytes:
-        meta = self.meta()
+        """Parameters of anything but a call, with all our capabilities: a list read without them leaves tools out."""
+        meta = self.meta(CAPABILITIES)
         return msgspec.json.encode({**params, "_meta": meta} if meta else dict(params))
 
     def call_params(self, call: ToolCall, name: str, request_id: int) -> bytes:
         """Parameters of `tools/call`, with the caller's arguments exactly as they came."""
-        meta = self.meta(_passed_on(call.meta))
-        if call.listener is not None:
+        # A question in the middle of a call can't be passed on so far: the server is told so, and can do without.
+        meta = _passed_on(call.meta) | self.meta({})
+        if call.wants_progress:
             meta[_PROGRESS_TOKEN] = request_id
-            if self.era == "modern" and call.log_level is not None:
-                meta[LOG_LEVEL_META_KEY] = call.log_level
+        if self.era == "modern" and call.listener is not None and call.log_level is not None:
+            meta[LOG_LEVEL_META_KEY] = call.log_level
         tail = b',"_meta":' + msgspec.json.encode(meta) if meta else b""
         return b'{"name":%b,"arguments":%b%b}' % (msgspec.json.encode(name), call.raw_arguments, tail)
 

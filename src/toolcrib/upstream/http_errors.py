@@ -135,23 +135,26 @@ def status_error(
 ) -> ToolcribError | RpcError | SessionExpired:
     """The error for an HTTP status that is not success; `now` is Unix time, for a Retry-After date."""
     status = response.status_code
+    answer = _answer_in(body)
+    error = None if answer.error is UNSET else rpc_error(bytes(answer.error))
     if status in (401, 403):
-        return _refused(server, response)
+        return _refused(server, response, error)
     if status == 429:
         wait = retry_after_seconds(response.headers, now)
         return RateLimited(f"{server} limits how often it may be asked", retry_after_seconds=wait, hint=_when(wait))
-    if status >= 500:
+    # With an id it answers our request, and may come from the tool itself: it never means that the session is lost.
+    is_answer = error is not None and answer.id not in (None, UNSET)
+    if status >= 500 and not (status == 500 and is_answer):
         return unexpected_status(server, response, retryAfterSeconds=retry_after_seconds(response.headers, now))
-    return _turned_away(server, response, _answer_in(body), has_session=has_session)
+    if has_session and (status == 404 or (not is_answer and _forgot_session(status, error))):
+        return SessionExpired(f"{server} forgot the session")
+    return _turned_away(server, response, error, has_session=has_session)
 
 
 def _turned_away(
-    server: str, response: httpx2.Response, answer: Message, *, has_session: bool
-) -> ToolcribError | RpcError | SessionExpired:
+    server: str, response: httpx2.Response, error: RpcError | None, *, has_session: bool
+) -> ToolcribError | RpcError:
     status = response.status_code
-    error = None if answer.error is UNSET else rpc_error(bytes(answer.error))
-    if has_session and (status == 404 or _forgot_session(status, answer, error)):
-        return SessionExpired(f"{server} forgot the session")
     if error is not None and status >= 400:
         return error
     if status in (404, 405) and not has_session:
@@ -159,7 +162,7 @@ def _turned_away(
     return unexpected_status(server, response)
 
 
-def _refused(server: str, response: httpx2.Response) -> AuthenticationFailed:
+def _refused(server: str, response: httpx2.Response, error: RpcError | None) -> AuthenticationFailed:
     variable = token_variable(server)
     if response.status_code == 403:
         hint = f"The credentials of {server} do not allow this: give {variable} more rights, or use another token."
@@ -169,8 +172,13 @@ def _refused(server: str, response: httpx2.Response) -> AuthenticationFailed:
         hint = f"Set {variable}, or give the entry an Authorization header."
     challenge = _shown(response.headers.get("www-authenticate", ""))
     message = f"{server} answered {_phrase(response.status_code)}"
+    told = {"rpcCode": error.code, "data": error.data} if error is not None else {}
     return AuthenticationFailed(
-        f"{message}: {challenge}" if challenge else message, server=server, hint=hint, status=response.status_code
+        f"{message}: {challenge}" if challenge else message,
+        server=server,
+        hint=hint,
+        status=response.status_code,
+        **told,
     )
 
 
@@ -216,12 +224,11 @@ def _when(wait: float | None) -> str:
     return "Try again later." if wait is None else f"Try again in {wait:g} s."
 
 
-def _forgot_session(status: int, answer: Message, error: RpcError | None) -> bool:
-    # Servers built after the TypeScript examples answer an unknown session with 400, not 404. Only an answer to no
-    # request in particular may be taken for that: one with our id may come from the tool itself.
-    if status != 400 or error is None or answer.id not in (None, UNSET):
+def _forgot_session(status: int, error: RpcError | None) -> bool:
+    # Servers built after the TypeScript examples answer an unknown session with 400, not 404.
+    if status != 400 or error is None or error.code != _UNKNOWN_SESSION:
         return False
-    return error.code == _UNKNOWN_SESSION and "session" in error.message.lower()
+    return "session" in error.message.lower()
 
 
 def _answer_in(body: bytes) -> Message:

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.model.call import Listener, LogMessage, Progress
+from toolcrib.model.call import Listener, LogMessage, Progress, ToolCall
+from toolcrib.wire.protocol import LOG_LEVELS
 
 log = logging.getLogger(__name__)
 
@@ -20,20 +21,16 @@ class Inbox:
     def __init__(self, server: str, on_tools_changed: Callable[[], None]) -> None:
         self._server = server
         self._on_tools_changed = on_tools_changed
-        self._listeners: dict[int, Listener] = {}
-        self._running = 0
+        self._running: dict[int, ToolCall] = {}
 
     @contextmanager
-    def listening(self, request_id: int, listener: Listener | None) -> Iterator[None]:
-        """Deliver the notifications of this request to `listener` while it runs."""
-        self._running += 1
-        if listener is not None:
-            self._listeners[request_id] = listener
+    def listening(self, request_id: int, call: ToolCall) -> Iterator[None]:
+        """Deliver the notifications of this request to the call's listener while it runs."""
+        self._running[request_id] = call
         try:
             yield
         finally:
-            self._running -= 1
-            self._listeners.pop(request_id, None)
+            self._running.pop(request_id, None)
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if method == "notifications/tools/list_changed":
@@ -45,21 +42,35 @@ class Inbox:
 
     def _progress(self, params: dict[str, Any]) -> None:
         token = params.pop("progressToken", None)
-        listener = self._listeners.get(token) if isinstance(token, int) else None
+        listener = self._listener_of(token) if isinstance(token, int) else None
         if listener is not None:
             listener(Progress(params))
 
     def _message(self, params: dict[str, Any], request_id: int | None) -> None:
-        listener = self._only_listener() if request_id is None else self._listeners.get(request_id)
+        listener = self._common_listener() if request_id is None else self._listener_of(request_id)
         if listener is not None:
             listener(LogMessage(params))
         else:
             log.debug("%s: %s", self._server, params.get("data"))
 
-    def _only_listener(self) -> Listener | None:
-        # On a shared stream a log message does not say whose it is: with two
-        # calls under way, giving it to either could show one caller's data to another.
-        return next(iter(self._listeners.values()), None) if self._running == 1 else None
+    def _listener_of(self, request_id: int) -> Listener | None:
+        call = self._running.get(request_id)
+        return None if call is None else call.listener
+
+    def _common_listener(self) -> Listener | None:
+        """Who hears a log message on a shared stream, which does not say whose it is.
+
+        Where all calls under way are one caller's, the call that asked for the most, so that it is heard once. Where
+        they are not, nobody: it could show one caller's data to another.
+        """
+        if len({call.caller.key for call in self._running.values()}) != 1:
+            return None
+        asking = [call for call in self._running.values() if call.listener is not None and call.log_level in LOG_LEVELS]
+        return min(asking, key=_least_grave).listener if asking else None
+
+
+def _least_grave(call: ToolCall) -> int:
+    return LOG_LEVELS.index(call.log_level or LOG_LEVELS[-1])
 
 
 def _object(params: bytes) -> dict[str, Any]:

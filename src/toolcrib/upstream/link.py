@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RequestId, error_response, response
+from toolcrib.wire.jsonrpc import Json
 
 NotificationHandler = Callable[[str, bytes, int | None], None]
 """(method, params, id of the request on whose stream it came, where the transport knows it)"""
@@ -32,10 +32,3 @@ class Link(Protocol):
 
     async def close(self) -> None:
         """End the session and free everything; bounded in time."""
-
-
-def answer_server_request(id: RequestId, method: str) -> bytes:
-    """Our reply to a request from a server: we declare no client capabilities, so only `ping` is served."""
-    if method == "ping":
-        return response(id, b"{}")
-    return error_response(id, METHOD_NOT_FOUND, f"{method} is not supported by this client")

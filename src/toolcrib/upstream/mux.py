@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from msgspec import UNSET
 
 from toolcrib.errors import ServerConnectionError, ToolcribError
-from toolcrib.upstream.link import NotificationHandler, SessionExpired, answer_server_request
+from toolcrib.upstream.asked_back import answer_server_request
+from toolcrib.upstream.link import NotificationHandler, SessionExpired
 from toolcrib.wire import jsonrpc
 
 log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.model.reading import Identity
+from toolcrib.upstream.asked_back import CAPABILITIES
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.link import Link
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
@@ -123,7 +124,7 @@ class Negotiation:
         dress = Dress("legacy", LATEST_HANDSHAKE_VERSION, self._client_info)
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
-            "capabilities": {},
+            "capabilities": CAPABILITIES,
             "clientInfo": dict(self._client_info),
         }
         raw = await self._link.request(self._next_id(), "initialize", dress.params(params), {})

@@ -13,6 +13,7 @@ from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy, OpenLink
+from toolcrib.upstream.interim_result import refuse_interim
 
 ServerHook = Callable[[str], None]
 
@@ -50,7 +51,8 @@ class Pool:
     async def call(self, call: ToolCall) -> ToolResult:
         result = await self._get(call.server).call(call)
         if not result.is_object:
-            raise ToolExecutionError("the server's answer is no tool result", server=call.server)
+            raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
+        refuse_interim(result, call.server)
         return result
 
     @asynccontextmanager

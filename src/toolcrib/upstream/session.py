@@ -16,6 +16,7 @@ from toolcrib.upstream.link import Link
 from toolcrib.upstream.negotiate import Negotiation
 from toolcrib.upstream.tool_list import ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import Json, RpcError
+from toolcrib.wire.mirrored_headers import annotation_problem
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class Session:
             identity = await Negotiation(server, link, next_id, client_info).run(known, probe_seconds)
         except RpcError as refusal:
             raise SessionInitFailed(
-                f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code
+                f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code, data=refusal.data
             ) from refusal
         dress = Dress(identity.era, identity.protocol_version, client_info)
         return cls(server, link, inbox, identity, dress, next_id)
@@ -74,13 +75,21 @@ class Session:
                 return await self._request(method, params)
 
         try:
-            return await list_all(fetch_page, limits, kind)
+            return self._usable(await list_all(fetch_page, limits, kind))
         except TimeoutError:
             raise CallTimeout(f"{method} took longer than {timeout_seconds:g} s", server=self._server) from None
         except RpcError as error:
             raise ToolsListFailed(
-                f"{method} failed: {error.message}", server=self._server, rpc_code=error.code
+                f"{method} failed: {error.message}", server=self._server, rpc_code=error.code, data=error.data
             ) from error
+
+    def _usable(self, listed: ListedItems) -> ListedItems:
+        """In the modern era a tool whose arguments can't be repeated as headers the way it asks must not be offered."""
+        if self.identity.era == "modern" and listed.kind == "tools":
+            problems = [(entry, annotation_problem(entry.get("inputSchema"))) for entry in listed.definitions]
+            listed.definitions = [entry for entry, problem in problems if not problem]
+            listed.warnings += [f"{entry['name']!r} is left out: {problem}" for entry, problem in problems if problem]
+        return listed
 
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
         """Run a tool; a call that takes too long is cancelled on the server."""
@@ -89,7 +98,7 @@ class Session:
         await self._ask_for_logs(call)
         params = self._dress.call_params(call, name, request_id)
         try:
-            with self._inbox.listening(request_id, call.listener):
+            with self._inbox.listening(request_id, call):
                 async with asyncio.timeout(timeout_seconds):
                     raw = await self.link.request(
                         request_id, "tools/call", params, self._dress.call_headers(call, name)
@@ -101,7 +110,9 @@ class Session:
                 hint=OUTCOME_UNKNOWN,
             ) from None
         except RpcError as error:
-            raise ToolExecutionError(error.message, server=self._server, rpc_code=error.code) from error
+            raise ToolExecutionError(
+                error.message, server=self._server, rpc_code=error.code, data=error.data
+            ) from error
         return ToolResult(raw)
 
     async def hear_changes(self) -> None:

@@ -11,8 +11,18 @@ _ANNOTATION = "x-mcp-header"
 _PREFIX = "Mcp-Param-"
 _PRINTABLE = re.compile(r"[ -~]*")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
+_MIRRORED_TYPES = frozenset({"string", "integer", "boolean"})
+# The keywords of JSON Schema behind which there are further schemas.
+_HOLDS_SCHEMA = frozenset(
+    "items contains unevaluatedItems additionalProperties propertyNames unevaluatedProperties not if then else contentSchema".split()
+)
+_LISTS_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_NAMES_SCHEMAS = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 # What HTTP allows as the name of a field; a server's schema may say anything.
 _FIELD_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+
+_Path = tuple[str, ...]
 
 
 def header_value(text: str) -> str:
@@ -25,26 +35,59 @@ def header_value(text: str) -> str:
 def argument_headers(schema: Any, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Those arguments that the tool's schema wants repeated as headers, where they are given and are plain values."""
     headers = {}
-    for path, name in _annotated(schema):
-        text = _as_text(_at(arguments, path))
-        if text is not None:
-            headers[f"{_PREFIX}{name}"] = header_value(text)
+    for path, part in _positions(schema):
+        name = part.get(_ANNOTATION)
+        if path and isinstance(name, str) and _FIELD_NAME.fullmatch(name):
+            text = _as_text(_at(arguments, path))
+            if text is not None:
+                headers[f"{_PREFIX}{name}"] = header_value(text)
     return headers
 
 
-def _annotated(schema: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The properties with a header of their own; only those that are there whatever the other arguments are."""
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+def annotation_problem(schema: Any) -> str:
+    """Why a tool with this schema may not be offered in the modern era, or nothing; the protocol asks clients to leave it out."""
+    names: set[str] = set()
+    for path, part in _positions(schema):
+        if _ANNOTATION not in part:
+            continue
+        problem = _problem_at(path, part)
+        if problem:
+            return problem
+        name = part[_ANNOTATION].lower()
+        if name in names:
+            return f"two properties have the {_ANNOTATION} {part[_ANNOTATION]!r}"
+        names.add(name)
+    return ""
+
+
+def _problem_at(path: _Path | None, part: Mapping[str, Any]) -> str:
+    name, kind = part[_ANNOTATION], part.get("type")
+    if not path:
+        return f"{_ANNOTATION} stands where it is not always reached by a chain of properties"
+    if not isinstance(name, str) or not _FIELD_NAME.fullmatch(name):
+        return f"the {_ANNOTATION} of {'.'.join(path)!r} is no name of an HTTP header"
+    if not isinstance(kind, str) or kind not in _MIRRORED_TYPES:
+        return f"the {_ANNOTATION} of {'.'.join(path)!r} is on a property that is no string, integer or boolean"
+    return ""
+
+
+def _positions(schema: Any) -> Iterator[tuple[_Path | None, Mapping[str, Any]]]:
+    """Every schema in a schema; with its chain of properties, or None where it is not there whatever the arguments are."""
+    waiting: list[tuple[_Path | None, Any]] = [((), schema)]
     while waiting:
         path, part = waiting.pop()
         if not isinstance(part, Mapping):
             continue
-        name = part.get(_ANNOTATION)
-        if path and isinstance(name, str) and _FIELD_NAME.fullmatch(name):
-            yield path, name
-        properties = part.get("properties")
-        if isinstance(properties, Mapping):
-            waiting.extend(((*path, key), value) for key, value in properties.items())
+        yield path, part
+        for keyword, value in part.items():
+            if keyword == "properties" and isinstance(value, Mapping):
+                waiting.extend((None if path is None else (*path, key), inner) for key, inner in value.items())
+            elif keyword in _HOLDS_SCHEMA:
+                waiting.append((None, value))
+            elif keyword in _LISTS_SCHEMAS and isinstance(value, list):
+                waiting.extend((None, inner) for inner in value)
+            elif keyword in _NAMES_SCHEMAS and isinstance(value, Mapping):
+                waiting.extend((None, inner) for inner in value.values())
 
 
 def _at(arguments: Any, path: tuple[str, ...]) -> Any:

@@ -20,6 +20,9 @@ CLIENT_CAPABILITIES_META_KEY = f"{RESERVED_META_PREFIX}clientCapabilities"
 LOG_LEVEL_META_KEY = f"{RESERVED_META_PREFIX}logLevel"
 SERVER_INFO_META_KEY = f"{RESERVED_META_PREFIX}serverInfo"
 
+# How grave a log message is, the least grave first.
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
 MCP_PROTOCOL_VERSION_HEADER = "mcp-protocol-version"
 MCP_METHOD_HEADER = "mcp-method"
 MCP_NAME_HEADER = "mcp-name"

@@ -23,6 +23,11 @@ TOOLS = {
         tool("picture", "Give a picture."),
         tool("shape", "Give structured content only."),
     ],
+    "asking": [
+        tool("weather", "Give words and structured content."),
+        tool("ask", "Ask for an account in place of an answer."),
+        tool("sign_in", "Refuse until somebody signed in."),
+    ],
     "hostile": [
         tool(f"show{HOSTILE}", f"Describe {HOSTILE}", {f"p{HOSTILE}": {"type": "string", "description": HOSTILE}})
     ],
@@ -62,7 +67,16 @@ def call(id, params):
         "echo": text(arguments.get("text", "")),
         "picture": {"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]},
         "shape": {"content": [], "structuredContent": {"sides": 3}},
+        "weather": text("It is 21 degrees in Oslo.", structuredContent={"degrees": 21}),
+        "ask": {
+            "resultType": "input_required",
+            "inputRequests": {"account": {"method": "elicitation/create", "params": {"message": "Which account?"}}},
+        },
     }
+    if name == "sign_in":
+        asked = {"mode": "url", "url": "https://example.com/sign-in"}
+        say(id=id, error={"code": -32042, "message": "sign in first", "data": {"elicitations": [asked]}})
+        return
     say(id=id, result=answers.get(name, text(HOSTILE)))
 
 

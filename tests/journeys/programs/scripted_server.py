@@ -56,6 +56,10 @@ TOOLS = [
     tool("noise", "Write what is no protocol to standard output."),
     tool("steps", "Report progress and log messages.", {"count": NUMBER}),
     tool("fail", "Say that it failed."),
+    tool("ask", "Ask the user something in place of an answer."),
+    tool("task", "Start a task in place of an answer."),
+    tool("sign_in", "Refuse until somebody signed in."),
+    tool("weather", "Words and structured content."),
 ]
 subscriptions = []
 state = {"initialized": ERA == "modern"}
@@ -109,7 +113,25 @@ def steps(id, arguments, meta):
     answer(id, "done")
 
 
+def ask(id, _arguments, _meta):
+    question = {"method": "elicitation/create", "params": {"message": "Which account?", "requestedSchema": {}}}
+    say(id=id, result={"resultType": "input_required", "inputRequests": {"account": question}, "requestState": "s"})
+
+
+def task(id, _arguments, _meta):
+    say(id=id, result={"resultType": "task", "taskId": "t-1", "status": "working"})
+
+
+def sign_in(id, _arguments, _meta):
+    asked = {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "1", "message": "Sign in."}
+    say(id=id, error={"code": -32042, "message": "sign in first", "data": {"elicitations": [asked]}})
+
+
 CALLS = {
+    "ask": ask,
+    "task": task,
+    "sign_in": sign_in,
+    "weather": lambda id, _arguments, _meta: answer(id, "It is 21 degrees in Oslo.", structuredContent={"degrees": 21}),
     "echo": lambda id, arguments, _meta: answer(id, arguments.get("text", "")),
     "grown": lambda id, _arguments, _meta: answer(id, "from the grown tool"),
     "fail": lambda id, _arguments, _meta: answer(id, "it did not work", isError=True),
