@@ -113,6 +113,26 @@ async def assert_bad_parameters_are_refused(ask: Any) -> None:
     assert refusal(await ask(99, "tools/call", name=7, arguments={}))[0] == INVALID_PARAMS
 
 
+@pytest.mark.parametrize("meta", [{}, MODERN_META])
+async def test_a_call_without_an_id_does_not_run_the_tool_and_a_null_is_no_id(workshop: Workshop, meta: Any):
+    scripted = workshop.scripted("scripted")
+    workshop.configure({"scripted": scripted})
+    call = {key: value for key, value in execution(0, "scripted", "echo", text="ran").items() if key != "id"}
+    call["params"]["_meta"] = meta
+
+    async with workshop.lines() as client:
+        if meta:
+            await client.ask("hello", "tools/list", _meta=meta)
+        else:
+            await client.initialize()
+        client.send(call, {**call, "id": None})
+        assert refusal(await client.answer(None))[0] == INVALID_REQUEST
+        assert "result" in await client.ask(1, "tools/call", **{**call["params"], "_meta": meta})
+        assert await client.leave() == 0
+
+    assert len(scripted.received("tools/call")) == 1
+
+
 async def test_a_client_may_ping_first_and_leave_arguments_out(workshop: Workshop):
     workshop.configure({})
 

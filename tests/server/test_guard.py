@@ -36,7 +36,7 @@ def guarded(host: str = "127.0.0.1", **settings: Any) -> Guard:
 
 def route_table(guard: Guard) -> Iterator[tuple[str, str]]:
     """Every method on every path that the app serves."""
-    for route in guard._app.routes:  # type: ignore[attr-defined]
+    for route in guard._app._app.routes:  # type: ignore[attr-defined]
         for method in getattr(route, "methods", None) or ("GET", "POST", "DELETE"):
             yield method, route.path
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.journeys.http_gateway import write_config
+from tests.journeys.odd_messages import MODERN_META
 from tests.server.http_face import ACCEPT, TOKEN, http_face
 from tests.upstream.http_servers import Out, Script, Seen, serve
 
@@ -109,6 +110,31 @@ async def test_an_unknown_method_and_broken_json_are_answered_by_the_book(tmp_pa
         assert unknown["error"]["code"] == -32601
         broken = await client.post(b'{"jsonrpc": "2.0", ', **modern_headers(era))
         assert (broken.status_code, broken.json()["error"]["code"]) == (400, -32700)
+
+
+async def test_a_call_without_an_id_does_not_run_the_tool_and_a_null_is_no_id(tmp_path: Path, era: str) -> None:
+    script = Script(OddServer())
+    async with serve(script) as upstream, http_face(write_config(tmp_path, {"odd": {"url": upstream}})) as face:
+        client = await face.open(era)
+        await client.execute("odd", "odd", {})
+        asked = {"name": "execute_tool", "arguments": {"server": "odd", "tool": "odd", "arguments": {}}}
+        headers = modern_headers(era) | ({"mcp-name": "execute_tool"} if era == "modern" else {})
+        call = {"jsonrpc": "2.0", "method": "tools/call", "params": {**asked, "_meta": MODERN_META}}
+        unheard = await client.post(call, **headers)
+        null = await client.post({**call, "id": None}, **headers)
+        await client.execute("odd", "odd", {})
+    assert unheard.status_code < 500
+    assert (null.status_code, null.json()["error"]["code"], null.json()["id"]) == (400, -32600, None)
+    assert len(script.of("tools/call")) == 2
+
+
+async def test_a_stream_that_should_go_on_from_an_event_starts_anew(tmp_path: Path, era: str) -> None:
+    async with http_face(write_config(tmp_path, {})) as face:
+        client = await face.open(era)
+        headers = {**credentials(), **client.session, **modern_headers(era), "last-event-id": "7"}
+        async with client.http.stream("GET", client.url, headers=headers) as answer:
+            # The newest revision has no such stream at all.
+            assert answer.status_code == {"legacy": 200, "modern": 405}[era]
 
 
 def modern_headers(era: str) -> dict[str, str]:

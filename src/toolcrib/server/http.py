@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.doorway import Doorway
 from toolcrib.server.guard import Guard, allowed_hosts, as_origin
 
@@ -43,6 +44,7 @@ def build_app(server: Server[Any], settings: Settings, *, host: str, token: str)
         ),
         custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
     )
+    app = CheckedBody(app, max_bytes=settings.max_http_body_bytes)
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]

@@ -88,7 +88,8 @@ class _CallMiddleware:
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if ctx.method != "tools/call" or not (modern or ctx.session.client_params is not None):
+        is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
+        if ctx.method != "tools/call" or not is_request or not (modern or ctx.session.client_params is not None):
             return await call_next(ctx)
         params = ctx.params or {}
         name, arguments = params.get("name"), params.get("arguments")

@@ -54,6 +54,9 @@ class StdioConnection:
         except jsonrpc.BadMessage as problem:
             self._write(jsonrpc.error_response(problem.id, problem.code, str(problem)))
             return
+        if message.is_request and message.id is None:
+            self._write(jsonrpc.error_response(None, jsonrpc.INVALID_REQUEST, jsonrpc.NULL_ID))
+            return
         if message.method == "tools/call" and message.is_request and self.lane.take(message):
             return
         if message.method == "notifications/cancelled" and self.lane.cancel(_param(message, "requestId")):

@@ -15,6 +15,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+NULL_ID = "the id of a request must be a text or a number, not null"
+
 RequestId = int | str
 Json = bytes | Raw
 """JSON text that nobody has decoded yet."""
