@@ -90,7 +90,9 @@ def test_a_name_that_does_not_fit_the_wire_is_slugged_and_kept_as_title():
     ("entry", "launch"),
     [
         ({"url": "https://a.example/mcp"}, RemoteLaunch("https://a.example/mcp")),
-        ({"url": "https://a.example/sse"}, RemoteLaunch("https://a.example/sse")),
+        ({"url": "https://a.example/sse"}, RemoteLaunch("https://a.example/sse", {}, "sse")),
+        ({"url": "https://a.example/sse/?k=1"}, RemoteLaunch("https://a.example/sse/?k=1", {}, "sse")),
+        ({"type": "http", "url": "https://a.example/sse"}, RemoteLaunch("https://a.example/sse")),
         ({"serverUrl": "https://a.example/mcp"}, RemoteLaunch("https://a.example/mcp")),
         ({"type": "sse", "url": "http://a.example/sse"}, RemoteLaunch("http://a.example/sse", {}, "sse")),
         ({"type": "streamable-http", "url": "http://a.example"}, RemoteLaunch("http://a.example")),

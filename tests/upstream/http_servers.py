@@ -202,7 +202,7 @@ class SdkServer:
     def streamable_app(self, **options: Any) -> Starlette:
         return self.build().streamable_http_app(**options)
 
-    def sse_app(self) -> Starlette:
+    def sse_app(self, path: str = "/sse") -> Starlette:
         server, transport = self.build(), SseServerTransport("/messages/")
 
         async def handle(request: Request) -> Response:
@@ -210,7 +210,7 @@ class SdkServer:
                 await server.run(read, write, server.create_initialization_options())
             return Response()
 
-        routes = [Route("/sse", handle, methods=["GET"]), Mount("/messages/", app=transport.handle_post_message)]
+        routes = [Route(path, handle, methods=["GET"]), Mount("/messages/", app=transport.handle_post_message)]
         return Starlette(routes=routes)
 
     async def _list(self, _ctx: Any, _params: Any) -> types.ListToolsResult:

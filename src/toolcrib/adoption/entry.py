@@ -36,7 +36,8 @@ def _launch_keys(launch: Launch) -> dict[str, Any]:
             "passEnv": list(launch.pass_env),
             "cwd": launch.cwd,
         }
-    return {"type": launch.transport, "url": launch.url, "headers": dict(launch.headers)}
+    stated = None if launch.is_transport_guessed else launch.transport
+    return {"type": stated, "url": launch.url, "headers": dict(launch.headers)}
 
 
 def _plain_number(seconds: float | None) -> float | int | None:

@@ -10,7 +10,7 @@ from pathlib import PureWindowsPath
 from toolcrib.config.entries import is_web_address
 from toolcrib.config.findings import Findings
 from toolcrib.errors import Problem
-from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, Transport
+from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, Transport, likely_transport
 
 _PACKAGE_RUNNERS = ("npx", "bunx", "pnpx")
 _RUNNERS_WITH_A_WORD = {"pnpm": ("dlx",), "yarn": ("dlx",), "npm": ("exec", "x"), "bun": ("x",)}
@@ -116,5 +116,5 @@ def _from_environment(value: str, env: Mapping[str, str]) -> str:
 
 
 def _direct(call: _BridgeCall) -> RemoteLaunch:
-    path = call.url.partition("?")[0].rstrip("/")
-    return RemoteLaunch(call.url, call.headers, call.transport or ("sse" if path.endswith("/sse") else "http"))
+    transport = call.transport or likely_transport(call.url)
+    return RemoteLaunch(call.url, call.headers, transport, is_transport_guessed=call.transport is None)

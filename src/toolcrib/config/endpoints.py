@@ -9,7 +9,15 @@ from dataclasses import replace
 
 from toolcrib.config.findings import Findings
 from toolcrib.config.scalars import ENVIRONMENT
-from toolcrib.model.server import BUILT_IN_SERVER, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import (
+    BUILT_IN_SERVER,
+    Launch,
+    Origin,
+    RemoteLaunch,
+    ServerSpec,
+    StdioLaunch,
+    likely_transport,
+)
 
 _ENDPOINT_VARIABLE = re.compile(r"([A-Z][A-Z0-9_]*)_MCP_ENDPOINT")
 _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -22,7 +30,8 @@ def launch_from_endpoint(text: str) -> Launch:
         return _launch_from_command_line(text)
     match scheme.lower():
         case "http" | "https" if rest:
-            return RemoteLaunch(text.strip())
+            url = text.strip()
+            return RemoteLaunch(url, transport=likely_transport(url), is_transport_guessed=True)
         case "docker" if _CONTAINER.fullmatch(rest):
             return StdioLaunch("docker", ("exec", "-i", rest, rest))
         case _:

@@ -12,14 +12,23 @@ from urllib.parse import urlsplit
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
 from toolcrib.config.values import Reader, join
-from toolcrib.model.server import DeclaredTool, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch, Transport
+from toolcrib.model.server import (
+    DeclaredTool,
+    Launch,
+    Origin,
+    RemoteLaunch,
+    ServerSpec,
+    StdioLaunch,
+    Transport,
+    likely_transport,
+)
 
 ENTRY_KEYS: Mapping[str, str] = {
     "name": "The server's name; in a map the key is the name, and this its title.",
     "description": "One line for people and agents.",
     "enabled": "`false` keeps the entry but offers nothing of it (`disabled: true` says the same).",
     "connection": "The keys from `type` to `headers`, nested; or `docker://<container>`, a URL, or a command line.",
-    "type": "`stdio`, `http` (Streamable HTTP) or `sse`; without it, `command` means stdio and `url` means http.",
+    "type": "`stdio`, `http` (Streamable HTTP) or `sse`; without it, `command` means stdio and `url` means http, or sse where the address ends in `/sse`; if that is wrong, the other one is tried.",
     "command": "The program to start; never run through a shell.",
     "args": "Its arguments.",
     "env": "Variables it gets, besides a few harmless ones such as PATH and HOME.",
@@ -132,7 +141,7 @@ class EntryReader(Reader):
             return None
 
     def _transport(self) -> Transport | None:
-        """The stated type, else what the keys say; an address ending in `/sse` is tried as http like any other."""
+        """The stated type, else what the keys and the address say."""
         stated = self.text("type")
         if stated is not None:
             transport = _TYPES.get(re.sub(r"[-_ ]", "", stated).lower())
@@ -146,7 +155,7 @@ class EntryReader(Reader):
             found = "both" if has_command else "neither"
             self.fail("", f"expected either command (a local server) or url (a remote one), found {found}")
             return None
-        return "stdio" if has_command else "http"
+        return "stdio" if has_command else likely_transport(str(self.data["url"]))
 
     def _stdio(self) -> StdioLaunch | None:
         words = self._command()
@@ -205,7 +214,7 @@ class EntryReader(Reader):
                 self.fail("headers", "expected names of HTTP headers, found one with characters they cannot have")
             if "\n" in value or "\r" in value:
                 self.fail(join("headers", name), "expected one line, found a line break")
-        return RemoteLaunch(url, headers, transport)
+        return RemoteLaunch(url, headers, transport, is_transport_guessed=self.data.get("type") is None)
 
     def _path(self, key: str) -> str | None:
         text = self.text(key)

@@ -10,7 +10,7 @@ from typing import Any
 from toolcrib.config.bridges import program_name
 from toolcrib.config.findings import Findings
 from toolcrib.config.names import shorten, slug
-from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, likely_transport
 
 # Wherever these lie, they do the same; a path to any other program is part of what is started.
 _RUNNERS = frozenset("npx npm pnpm pnpx yarn bun bunx node deno uv uvx pipx docker podman".split())
@@ -76,7 +76,7 @@ def _agreed(first: Launch, second: Launch) -> Launch:
     """Of two transports for one address, the one the address speaks for."""
     if first.transport == second.transport or not isinstance(first, RemoteLaunch):
         return first
-    return replace(first, transport="sse" if first.url.rstrip("/").endswith("/sse") else "http")
+    return replace(first, transport=likely_transport(first.url), is_transport_guessed=True)
 
 
 def _without_toolkit_twins(specs: list[ServerSpec], findings: Findings) -> list[ServerSpec]:

@@ -43,14 +43,24 @@ class StdioLaunch:
 
 @dataclass(frozen=True, slots=True)
 class RemoteLaunch:
-    """A server reached over HTTP. Values may hold `${NAME}`, resolved at connect."""
+    """A server reached over HTTP. Values may hold `${NAME}`, resolved at connect.
+
+    Where the entry does not say which transport it is, the likelier one is tried first and then the other.
+    """
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     transport: Transport = "http"
+    is_transport_guessed: bool = field(default=False, compare=False, repr=False)
 
 
 Launch = StdioLaunch | RemoteLaunch
+
+
+def likely_transport(url: str) -> Transport:
+    """The transport an address speaks for: those of the older one end in `/sse` nearly always."""
+    path = url.partition("?")[0].partition("#")[0].rstrip("/")
+    return "sse" if path.endswith("/sse") else "http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +101,6 @@ class ServerSpec:
 
     def launch_fingerprint(self) -> str:
         """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved."""
-        text = json.dumps([self.launch.transport, asdict(self.launch)], sort_keys=True, default=list)
+        launch = {name: value for name, value in asdict(self.launch).items() if name != "is_transport_guessed"}
+        text = json.dumps([self.launch.transport, launch], sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()

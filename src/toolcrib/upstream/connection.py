@@ -5,31 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
-from toolcrib.upstream.inbox import Inbox
-from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
+from toolcrib.upstream.link import SessionExpired
+from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
-from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION
 
 log = logging.getLogger(__name__)
-
-OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
 
 # How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
 NOTICE_SECONDS = 0.05
 
-# Some servers end when the first thing they hear is not the handshake: they are started once more, and met with it.
-HANDSHAKE_FIRST = Identity("legacy", LATEST_HANDSHAKE_VERSION)
 
 T = TypeVar("T")
 
@@ -185,7 +180,7 @@ class Connection:
         seconds = self.spec.startup_timeout_seconds or self._policy.startup_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self._meet(self._hooks.known_identity())
+                return await self._meeting().open(self.spec, self._hooks.known_identity())
         except Exception as error:
             self._failures += 1
             self._last_reason = str(error) or f"did not finish starting within {seconds:g} s"
@@ -197,29 +192,9 @@ class Connection:
                 ) from None
             raise
 
-    async def _meet(self, known: Identity | None) -> Session:
-        try:
-            return await self._open_session(known)
-        except ServerConnectionError as lost:
-            if known is not None or not lost.sent or lost.retryable:
-                raise
-        return await self._open_session(HANDSHAKE_FIRST)
-
-    async def _open_session(self, known: Identity | None) -> Session:
-        inbox = Inbox(self.spec.name, self._hooks.on_tools_changed)
-        link = await self._open_link(self.spec, inbox.receive)
-        try:
-            return await Session.start(
-                self.spec.name,
-                link,
-                inbox,
-                known=known,
-                probe_seconds=self._policy.probe_seconds,
-                client_info=self._policy.client_info,
-            )
-        except BaseException:
-            await _to_the_end(link.close())
-            raise
+    def _meeting(self) -> Meeting:
+        policy = self._policy
+        return Meeting(self._open_link, self._hooks.on_tools_changed, policy.client_info, policy.probe_seconds)
 
     async def _wait_for_turn(self) -> None:
         """Back off after failures; a server that keeps crashing is started only so many times a minute."""
@@ -256,7 +231,7 @@ class Connection:
             self._called = False
             closed.cancel()
             changes.cancel()
-            await _to_the_end(session.link.close())
+            await to_the_end(session.link.close())
 
     def _note_end(self, closed: asyncio.Task[str]) -> None:
         if not closed.done():
@@ -283,15 +258,6 @@ class Connection:
 async def _finished(previous: asyncio.Task[None] | None) -> None:
     if previous is not None:
         await asyncio.wait({previous})
-
-
-async def _to_the_end(closing: Coroutine[Any, Any, None]) -> None:
-    """Finish closing even if we are told to stop meanwhile: a server that is half closed stays behind."""
-    task = asyncio.ensure_future(closing)
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait({task})
-    task.result()
 
 
 def _mark_retrieved(ready: asyncio.Future[Session]) -> None:

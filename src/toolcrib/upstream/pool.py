@@ -12,8 +12,9 @@ from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import DISCONNECTED, ServerStatus
-from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy, OpenLink
+from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 from toolcrib.upstream.interim_result import refuse_interim
+from toolcrib.upstream.meeting import OpenLink
 
 ServerHook = Callable[[str], None]
 

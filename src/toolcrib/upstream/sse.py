@@ -148,5 +148,7 @@ async def _open_stream(address: HttpAddress) -> Reply:
     error = await stream.error(has_session=False, now=address.now())
     await stream.close()
     if isinstance(error, RpcError):
-        raise ServerConnectionError(f"{address.server}: {error.message}", server=address.server, hint=_WRONG_TRANSPORT)
+        status = stream.response.status_code
+        message = f"{address.server}: {error.message}"
+        raise ServerConnectionError(message, server=address.server, hint=_WRONG_TRANSPORT, status=status)
     raise error

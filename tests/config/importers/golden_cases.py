@@ -78,6 +78,7 @@ def shown(spec: ServerSpec) -> dict[str, Any]:
 
 
 def _changed(value: Any, usual: Any) -> dict[str, Any]:
-    names = [entry.name for entry in fields(value) if getattr(value, entry.name) != getattr(usual, entry.name)]
+    compared = [entry.name for entry in fields(value) if entry.compare]
+    names = [name for name in compared if getattr(value, name) != getattr(usual, name)]
     plain = asdict(value)
     return {name: plain[name] for name in names}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from toolcrib.config.dialects import RUNS_A_COMMAND, Dialect, Ours, as_it_is, literal
 from toolcrib.config.findings import Findings
@@ -120,9 +119,10 @@ class EntryImport:
         is_stated = "type" in ours and ours["type"] != "remote"
         if is_stated or "command" in ours or not isinstance(url, str):
             return
-        # Clients that are not told try the new transport and then the old one; such addresses are of the old one.
-        is_old = self._manner.url_means is None and _path(url).endswith("/sse")
-        ours["type"] = "sse" if is_old else self._manner.url_means or "http"
+        # Clients that are not told try one transport and then the other; so do we, where no type is stated.
+        ours.pop("type", None)
+        if self._manner.url_means is not None:
+            ours["type"] = self._manner.url_means
 
     def _in_their_words(self, where: str) -> str:
         """A place in the file with its key named as the client's file names it."""
@@ -213,10 +213,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | Mapping):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item)
-
-
-def _path(url: str) -> str:
-    try:
-        return urlsplit(url).path.rstrip("/")
-    except ValueError:
-        return ""
