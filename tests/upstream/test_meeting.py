@@ -44,7 +44,8 @@ async def test_where_neither_transport_works_the_likelier_one_says_why(tmp_path:
 
     script = Script(refuse)
     async with asyncio.timeout(30), serve(script) as base:
-        async with open_gateway(write_config(tmp_path, {"remote": {"url": f"{base}/mcp"}})) as gateway:
+        config = write_config(tmp_path, {"remote": {"url": f"{base}/mcp"}})
+        async with open_gateway(config) as gateway:
             assert await gateway.list_tools("remote") == []
             (listed,) = await gateway.list_servers()
 
