@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import mcp_types
 import mcp_types.version
@@ -14,7 +14,8 @@ from mcp.shared import inbound
 from toolcrib.wire import protocol
 from toolcrib.wire.mirrored_headers import argument_headers, header_value
 
-OURS = {name: value for name, value in vars(protocol).items() if name.isupper() and name != "RESERVED_META_PREFIX"}
+OWN_NAMES = {"RESERVED_META_PREFIX", "LOG_LEVELS"}
+OURS = {name: value for name, value in vars(protocol).items() if name.isupper() and name not in OWN_NAMES}
 # No lone surrogates: JSON that holds them is refused long before.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NAMES = st.sampled_from("abcde")
@@ -26,6 +27,10 @@ ARGUMENTS = st.dictionaries(NAMES, st.recursive(VALUES, lambda inner: st.diction
 def test_a_word_of_the_protocol_is_the_one_of_the_sdk(name: str) -> None:
     places = (mcp_types.version, mcp_types, inbound)
     assert OURS[name] == next(getattr(place, name) for place in places if hasattr(place, name))
+
+
+def test_the_levels_of_log_messages_are_those_of_the_sdk() -> None:
+    assert get_args(mcp_types.LoggingLevel) == protocol.LOG_LEVELS
 
 
 @given(st.one_of(TEXT, st.from_regex(r"=\?base64\?.*\?=", fullmatch=True), st.sampled_from([" a", "a ", "", "a\n"])))
