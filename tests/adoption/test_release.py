@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.adoption.home import CURSOR, DESKTOP, contents
-from toolcrib.adoption.adopt import carry_out, plan_adoption
-from toolcrib.adoption.release import carry_out_release, plan_release
+from toolcrib.adoption.adopt import plan_adoption
+from toolcrib.adoption.release import plan_release
 from toolcrib.config.documents import parse_document
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.errors import ConfigurationError
@@ -172,9 +172,9 @@ def _crash(home, monkeypatch, cut_at: int) -> None:
 
     plan = plan_adoption(home.site, OsKeyring())
     with monkeypatch.context() as patch:
-        patch.setattr("toolcrib.adoption.writes._undo", lambda _: None)
+        patch.setattr("toolcrib.adoption.steps._all_undone", lambda *_: True)
         with pytest.raises(_PowerCut):
-            carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+            home.carry_out(plan, replace=replace)
 
 
 @pytest.mark.parametrize("fails_at", range(1, 6))
@@ -194,7 +194,7 @@ def test_a_release_that_fails_leaves_everything_adopted_and_can_be_tried_again(h
 
     plan = plan_release(home.site, OsKeyring())
     with pytest.raises(ConfigurationError, match="Input/output"):
-        carry_out_release(home.site, plan, OsKeyring(), replace_file=replace)
+        home.carry_out(plan, replace=replace)
     assert contents(adopted) == adopted
     assert home.run("release", "--yes") == 0
     assert contents(files) == files

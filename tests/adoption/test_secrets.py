@@ -10,7 +10,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
 from tests.adoption.home import CURSOR, contents
-from toolcrib.adoption.adopt import carry_out, plan_adoption
+from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
 from toolcrib.app.online import open_gateway
@@ -154,7 +154,7 @@ def test_secrets_leave_the_keyring_again_when_a_file_cannot_be_written(home, bac
         raise OSError(30, "Read-only file system")
 
     with pytest.raises(ConfigurationError):
-        carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+        home.carry_out(plan, replace=replace)
     assert (backend.kept, contents(files)) == ({}, files)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,8 @@ from toolcrib.adoption.plan import ClientPlan, Plan, Planner
 from toolcrib.adoption.records import recorded
 from toolcrib.adoption.secrets import Vault
 from toolcrib.adoption.site import Site
-from toolcrib.adoption.writes import FileWrite, Replace, write_all
+from toolcrib.adoption.writer import Writer
+from toolcrib.adoption.writes import PRIVATE, FileWrite
 from toolcrib.errors import ConfigurationError
 
 
@@ -36,16 +36,15 @@ def plan_connection(site: Site, vault: Vault, client: Client) -> Plan:
     return Planner(site, vault).plan([site.client_file(client)], with_servers=False)
 
 
-def carry_out(site: Site, plan: Plan, vault: Vault, *, replace_file: Replace = os.replace) -> None:
-    """Do what was planned: all of it, or on any trouble nothing."""
-    with site.locked():
-        changed = [client for client in plan.clients if client.changes_something and not client.by_hand]
-        journal, backups = recorded(site, plan, changed)
-        own_writes = [FileWrite(plan.own.path, plan.own.content, plan.own_after)] if plan.own_after else []
-        client_writes = [FileWrite(one.file.path, one.file.content, one.after, mode=0o644) for one in changed]
-        with _stored(plan.secrets, vault):
-            # The journal first: whatever happens after it, release knows what to put back.
-            write_all([*backups, site.journal_write(journal), *own_writes, *client_writes], replace=replace_file)
+def carry_out(writer: Writer, site: Site, plan: Plan, vault: Vault) -> None:
+    """Do what was planned: all of it, or on any trouble nothing, also when a file is not as the plan saw it."""
+    changed = [client for client in plan.clients if client.changes_something and not client.by_hand]
+    journal, backups = recorded(site, plan, changed)
+    clients = [FileWrite(one.file.path, one.file.content, one.after) for one in plan.clients]
+    own = plan.own.rewritten(plan.own_after, PRIVATE)
+    with _stored(plan.secrets, vault):
+        # The journal first: whatever happens after it, release knows what to put back.
+        writer.take([*backups, plan.journal.rewritten(journal), own, *clients])
 
 
 def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], list[tuple[Client, str]]]:

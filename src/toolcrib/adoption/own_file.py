@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.writes import FileWrite
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.findings import Findings
@@ -36,17 +38,20 @@ def own_config_path(explicit: Path | None, *, env: Mapping[str, str], home: Path
 
 @dataclass(frozen=True)
 class OwnFile:
-    """The file as it is now; `content` is None where there is none yet."""
+    """The file as it is now; `content` and `mode` are None where there is none yet."""
 
     path: Path
     content: bytes | None = field(repr=False)
+    mode: int | None = None
 
     @classmethod
     def read(cls, path: Path) -> OwnFile:
         if path.suffix not in _LANGUAGES:
             known = ", ".join(_LANGUAGES)
             raise ConfigurationError([Problem("", f"cannot be edited: expected a file of one of {known}", str(path))])
-        return cls(path, read_bytes(path) if is_there(path) else None)
+        if not is_there(path):
+            return cls(path, None)
+        return cls(path, read_bytes(path), stat.S_IMODE(path.stat().st_mode))
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
@@ -102,6 +107,10 @@ class OwnFile:
         changes: list[Change] = [Drop((*place, "disabled"))] if "disabled" in entry else []
         key = "enabled" if "enabled" in entry or not enabled else None
         return self.edited([*changes, Put((*place, key), enabled)] if key else changes)
+
+    def rewritten(self, after: bytes | None, mode: int | None = None) -> FileWrite:
+        """The step that gives the file these bytes; without a mode it keeps the one it has."""
+        return FileWrite(self.path, self.content, after, mode, self.mode)
 
     def unknown(self, name: str) -> ServerNotFound:
         close = nearest(name, self.servers)

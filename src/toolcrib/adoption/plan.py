@@ -11,6 +11,7 @@ from typing import Any
 from toolcrib.adoption.client_file import ClientFile, Listed
 from toolcrib.adoption.clients import Client, Entry
 from toolcrib.adoption.entry import entry_of
+from toolcrib.adoption.journal import JournalFile
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.secrets import Vault, hidden_values, moved_to_vault, named_secrets, with_secrets
 from toolcrib.adoption.site import Site
@@ -43,7 +44,7 @@ class ClientPlan:
     stays: tuple[Listed, ...]
     entry_key: str
     entry: Entry
-    after: bytes = field(repr=False)
+    after: bytes | None = field(repr=False)
     by_hand: list[str]
 
     @property
@@ -56,7 +57,7 @@ class ClientPlan:
 
     def diff(self) -> list[str]:
         """The changed lines, without any value that may be a secret."""
-        before, after = (self._shown(content).splitlines() for content in (self.file.content or b"", self.after))
+        before, after = (self._shown(content).splitlines() for content in (self.file.content or b"", self.after or b""))
         name = str(self.file.path)
         return list(unified_diff(before, after, name, name, lineterm="", n=0))
 
@@ -75,8 +76,10 @@ class Plan:
     """Everything: the clients that are written to, those that are not and why, and our own file afterwards."""
 
     own: OwnFile
-    own_after: bytes = field(repr=False)
+    own_after: bytes | None = field(repr=False)
     clients: tuple[ClientPlan, ...]
+    # What was adopted when this was planned.
+    journal: JournalFile
     skipped: tuple[tuple[Client, str], ...] = ()
 
     @property
@@ -97,6 +100,7 @@ class Planner:
         self._to_vault = to_vault
         self._keep = keep
         self._own = site.own_file()
+        self._journal = site.journal_file()
         self._taken = {name: _bare(with_secrets(spec, vault)) for name, spec in self._own.servers.items()}
         self._moved: dict[str, Move] = {}
 
@@ -105,8 +109,8 @@ class Planner:
         clients = tuple([self._client(file, with_servers) for file in files])
         fresh = {move.name: move.entry for move in self._moved.values() if move.is_new}
         # The first thing a client of ours asks for is the file: without one, `sources: auto` holds anyway.
-        own_after = self._own.with_servers(fresh) if fresh else self._own.content or b""
-        return Plan(self._own, own_after, clients)
+        own_after = self._own.with_servers(fresh) if fresh else self._own.content
+        return Plan(self._own, own_after, clients, self._journal)
 
     def _client(self, file: ClientFile, with_servers: bool) -> ClientPlan:
         listed = file.listed(self._site.address)
@@ -119,7 +123,7 @@ class Planner:
         entry = file.client.shape(self._site.launch)
         by_hand = file.client.by_hand(self._site.launch)
         changes = [] if by_hand else [*_addition(file, key, entry, len(listed)), *_removals(moves)]
-        after = file.edited(changes) if changes else file.content or b""
+        after = file.edited(changes) if changes else file.content
         return ClientPlan(file, moves, stays, key, entry, after, [] if ours else by_hand)
 
     def _judged(self, one: Listed, client: Client) -> Listed:

@@ -26,7 +26,7 @@ from toolcrib.errors import ConfigurationError, Problem
 
 def recorded(site: Site, plan: Plan, changed: Iterable[ClientPlan]) -> tuple[Journal, list[FileWrite]]:
     """The journal as it will be, and the backups to be written before it."""
-    known = site.journal()
+    known = plan.journal.journal()
     if known.own and known.own.file != str(plan.own.path):
         message = f"servers were adopted into {known.own.file}; `toolcrib release` them first"
         raise ConfigurationError([Problem("", message, str(plan.own.path))])
@@ -38,25 +38,30 @@ def recorded(site: Site, plan: Plan, changed: Iterable[ClientPlan]) -> tuple[Jou
         servers=_servers(plan, known),
         seals={**known.seals, **making.seals},
     )
-    return journal, making.backups
+    return journal, list(making.backups.values())
 
 
 @dataclass(slots=True)
 class _Making:
     site: Site
     known: Journal
-    backups: list[FileWrite] = field(default_factory=list)
+    backups: dict[str, FileWrite] = field(default_factory=dict)
     seals: dict[str, Seal] = field(default_factory=dict)
 
     def own(self, plan: Plan) -> OwnRecord | None:
         known, before = self.known.own, plan.own.content
-        if plan.own_after == (before or b""):
+        if plan.own_after == before:
             return known
         if known is None:
             backup = self._backup("own", before)
-            return OwnRecord(str(plan.own.path), backup, digest(before), digest(plan.own_after))
-        is_intact = known.is_intact and digest(before) in (known.after, known.before)
-        return msgspec.structs.replace(known, after=digest(plan.own_after), is_intact=is_intact)
+            return OwnRecord(str(plan.own.path), backup, digest(before), digest(plan.own_after), mode=plan.own.mode)
+        found = digest(before)
+        return msgspec.structs.replace(
+            known,
+            after=digest(plan.own_after),
+            earlier=(*known.earlier, known.after),
+            is_intact=known.is_as_we_left_it(found) or (known.is_intact and found == known.before),
+        )
 
     def client(self, plan: ClientPlan) -> ClientRecord:
         known, before = self.known.clients.get(plan.client.name), plan.file.content
@@ -71,7 +76,8 @@ class _Making:
             entry=plan.entry_key or known.entry,
             backups=(*known.backups, backup),
             after=after,
-            is_intact=known.is_intact and known.after == digest(before),
+            earlier=(*known.earlier, known.after),
+            is_intact=known.is_as_we_left_it(digest(before)),
             moved=(*known.moved, *moved),
         )
 
@@ -86,8 +92,8 @@ class _Making:
     def _backup(self, owner: str, content: bytes | None) -> str:
         if content is None:
             return ""
-        name = self.site.free_backup(owner)
-        self.backups.append(FileWrite(self.site.folder / name, None, content))
+        name = self.site.free_backup(owner, self.backups)
+        self.backups[name] = FileWrite(self.site.folder / name, None, content)
         return name
 
 

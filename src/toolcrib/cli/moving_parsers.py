@@ -61,7 +61,7 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     rest.words = command
     for key in ("env", "header"):
         setattr(rest, key, [*getattr(options, key), *getattr(rest, key)])
-    rest.json = options.json
+    rest.json, rest.command = options.json, options.command
     rest.config = getattr(rest, "config", None) or options.config
     if not rest.name:
         raise WrongWords("expected the name of a server")
