@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from toolcrib.adoption.client_file import ClientFile
 from toolcrib.adoption.clients import CLIENTS, Client
-from toolcrib.adoption.plan import ClientPlan, Plan, Planner
+from toolcrib.adoption.plan import ClientPlan, Plan
+from toolcrib.adoption.planner import Planner
 from toolcrib.adoption.records import recorded
 from toolcrib.adoption.secrets import Vault
 from toolcrib.adoption.site import Site
@@ -25,7 +26,7 @@ def plan_adoption(
     plan = Planner(site, vault, to_vault=to_vault, keep=keep).plan(files)
     if chosen:
         return replace(plan, skipped=tuple(skipped))
-    idle = [client for client in plan.clients if not client.moves and not client.by_hand]
+    idle = [client for client in plan.clients if _is_idle(client)]
     skipped += [(client.client, _why_idle(client)) for client in idle]
     kept = tuple(client for client in plan.clients if client not in idle)
     return replace(plan, clients=kept, skipped=tuple(skipped))
@@ -67,6 +68,12 @@ def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], li
                 "", f"is not there: {client.title} has no servers; `toolcrib connect {client.name}` adds Toolcrib"
             )
     return files, skipped
+
+
+def _is_idle(plan: ClientPlan) -> bool:
+    """Whether there is nothing to move, and no entry of ours to bring up to date."""
+    has_entry = not plan.entry_key
+    return not plan.moves and not plan.by_hand and not (has_entry and plan.changes_something)
 
 
 def _why_idle(plan: ClientPlan) -> str:

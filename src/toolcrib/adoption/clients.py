@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.environment import NOTHING, Environment
 from toolcrib.adoption.own_launch import OwnLaunch
 from toolcrib.config.places import Machine
 from toolcrib.config.source_types import SOURCE_TYPES, SourceType
@@ -29,6 +30,16 @@ def _typed(launch: OwnLaunch) -> Entry:
 
 def _copilot_cli(launch: OwnLaunch) -> Entry:
     return {"type": "local", **_plain(launch), "tools": ["*"]}
+
+
+def _codex(launch: OwnLaunch) -> Entry:
+    # The names before `env`, which becomes a table of its own.
+    more = {"env_vars": list(launch.names), "env": dict(launch.env)}
+    return {
+        "command": launch.command,
+        "args": list(launch.args),
+        **{key: value for key, value in more.items() if value},
+    }
 
 
 def _named(launch: OwnLaunch) -> Entry:
@@ -66,6 +77,7 @@ class Client:
     command: tuple[str, ...] = ()
     # A list of the only servers the client starts, where a file has one.
     allowed: Place = ()
+    environment: Environment = NOTHING
 
     @property
     def source_type(self) -> SourceType:
@@ -76,36 +88,58 @@ class Client:
         places = self.source_type.places(machine)
         return next((place for place in places if place.exists()), places[0])
 
+    def entry(self, launch: OwnLaunch, names: tuple[str, ...] = ()) -> Entry:
+        """Our entry as this client writes it, so that these variables are handed on to us."""
+        return self.shape(self.environment.given_to(launch, names))
+
     def by_hand(self, launch: OwnLaunch) -> list[str]:
         """The command that makes the client add our entry itself."""
         variables = [word for name, value in launch.env.items() for word in ("-e", f"{name}={value}")]
         return [*self.command, *variables, "--", launch.command, *launch.args] if self.command else []
 
 
+_WHOLE = Environment(is_whole=True)
+_EDITOR = Environment(reference="${env:NAME}")
+_GEMINI = Environment(reference="$NAME")
+_CODEX = Environment(by_name=True)
+# The one it signs in with.
+_COPILOT_CLI = Environment(is_whole=True, withheld=frozenset(("GITHUB_TOKEN",)))
+
 _TABLE = (
     Client("claude-desktop", "Claude Desktop"),
     # It keeps its whole state in that file and writes it all the time: what we wrote would be lost, or its own.
-    Client("claude-code", "Claude Code", command=("claude", "mcp", "add", "--scope", "user", BUILT_IN_SERVER)),
-    Client("cursor", "Cursor"),
-    Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed),
-    Client("windsurf", "Windsurf"),
+    Client(
+        "claude-code",
+        "Claude Code",
+        command=("claude", "mcp", "add", "--scope", "user", BUILT_IN_SERVER),
+        environment=_WHOLE,
+    ),
+    Client("cursor", "Cursor", environment=_EDITOR),
+    Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed, environment=_EDITOR),
+    Client("windsurf", "Windsurf", environment=_EDITOR),
     Client("cline", "Cline"),
-    Client("roo", "Roo Code"),
-    Client("zed", "Zed", containers=(("context_servers",),)),
+    Client("roo", "Roo Code", environment=_EDITOR),
+    Client("zed", "Zed", containers=(("context_servers",),), environment=_WHOLE),
     Client("continue", "Continue", containers=(("mcpServers",),), language="yaml", shape=_named, is_list=True),
-    Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose),
-    Client("codex", "Codex", containers=(("mcp_servers",),), language="toml"),
-    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed")),
+    Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose, environment=_WHOLE),
+    Client("codex", "Codex", containers=(("mcp_servers",),), language="toml", environment=_CODEX, shape=_codex),
+    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed"), environment=_GEMINI),
     Client("antigravity", "Antigravity"),
     Client("junie", "Junie"),
     Client("jetbrains", "JetBrains AI Assistant"),
-    Client("copilot-jetbrains", "GitHub Copilot in JetBrains", (("servers",), ("mcpServers",)), shape=_typed),
-    Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli),
-    Client("lm-studio", "LM Studio"),
-    Client("opencode", "OpenCode", containers=(("mcp",),), shape=_opencode),
-    Client("kiro", "Kiro"),
+    Client(
+        "copilot-jetbrains",
+        "GitHub Copilot in JetBrains",
+        (("servers",), ("mcpServers",)),
+        shape=_typed,
+        environment=_EDITOR,
+    ),
+    Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli, environment=_COPILOT_CLI),
+    Client("lm-studio", "LM Studio", environment=_EDITOR),
+    Client("opencode", "OpenCode", containers=(("mcp",),), shape=_opencode, environment=_WHOLE),
+    Client("kiro", "Kiro", environment=Environment(reference="${NAME}")),
     Client("warp", "Warp", containers=(("mcpServers",), ("servers",))),
-    Client("amazon-q", "Amazon Q"),
-    Client("crush", "Crush", containers=(("mcp",),), shape=_typed),
+    Client("amazon-q", "Amazon Q", environment=_EDITOR),
+    Client("crush", "Crush", containers=(("mcp",),), shape=_typed, environment=_WHOLE),
 )
 CLIENTS: Mapping[str, Client] = {client.name: client for client in _TABLE}
