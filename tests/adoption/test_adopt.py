@@ -205,17 +205,6 @@ def test_a_configuration_named_on_the_command_line_is_named_in_the_entry_too(hom
     assert [spec.name for spec in load_settings(own).servers] == ["clock"]
 
 
-def test_the_file_that_claude_code_rewrites_is_not_written_and_the_command_is_shown(home, capsys):
-    file = home.give("claude-code", b'{"mcpServers": {"q": {"command": "q"}}, "history": []}')
-    before = file.read_bytes()
-    answer = home.answer(capsys, "adopt", "claude-code", "--yes")
-    assert answer["exit"] == 2
-    assert answer["clients"][0]["byHand"][:3] == ["claude", "mcp", "add"]
-    assert home.run("connect", "claude-code") == 2
-    assert "claude mcp add" in capsys.readouterr().out
-    assert file.read_bytes() == before
-
-
 def test_modes_and_links_are_kept(home, tmp_path):
     real = tmp_path / "dotfiles" / "mcp.json"
     real.parent.mkdir()

@@ -28,8 +28,14 @@ def _typed(launch: OwnLaunch) -> Entry:
     return {"type": "stdio", **_plain(launch)}
 
 
+def _claude_code(launch: OwnLaunch) -> Entry:
+    # Else the model sees only the names of our tools, and has to look for them first.
+    return {**_typed(launch), "alwaysLoad": True}
+
+
 def _copilot_cli(launch: OwnLaunch) -> Entry:
-    return {"type": "local", **_plain(launch), "tools": ["*"]}
+    # As for Claude Code.
+    return {"type": "local", **_plain(launch), "tools": ["*"], "deferTools": "never"}
 
 
 def _codex(launch: OwnLaunch) -> Entry:
@@ -65,7 +71,7 @@ def _opencode(launch: OwnLaunch) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client: `name` is its type of source. `command` adds our entry by hand where its file must not be written."""
+    """One client; `name` is its type of source."""
 
     name: str
     title: str
@@ -74,7 +80,10 @@ class Client:
     language: Format = "json"
     shape: Shape = _plain
     is_list: bool = False
-    command: tuple[str, ...] = ()
+    # Whether its own program has to write its file.
+    has_program: bool = False
+    # Whether it reads all of its files together, and not only the first.
+    merges_files: bool = False
     # A list of the only servers the client starts, where a file has one.
     allowed: Place = ()
     environment: Environment = NOTHING
@@ -88,14 +97,14 @@ class Client:
         places = self.source_type.places(machine)
         return next((place for place in places if place.exists()), places[0])
 
+    def files(self, machine: Machine) -> tuple[Path, ...]:
+        """That file, and the others that the client reads together with it."""
+        more = self.source_type.more(machine) if self.merges_files else ()
+        return (self.file(machine), *(place for place in more if place.exists()))
+
     def entry(self, launch: OwnLaunch, names: tuple[str, ...] = ()) -> Entry:
         """Our entry as this client writes it, so that these variables are handed on to us."""
         return self.shape(self.environment.given_to(launch, names))
-
-    def by_hand(self, launch: OwnLaunch) -> list[str]:
-        """The command that makes the client add our entry itself."""
-        variables = [word for name, value in launch.env.items() for word in ("-e", f"{name}={value}")]
-        return [*self.command, *variables, "--", launch.command, *launch.args] if self.command else []
 
 
 _WHOLE = Environment(is_whole=True)
@@ -108,12 +117,7 @@ _COPILOT_CLI = Environment(is_whole=True, withheld=frozenset(("GITHUB_TOKEN",)))
 _TABLE = (
     Client("claude-desktop", "Claude Desktop"),
     # It keeps its whole state in that file and writes it all the time: what we wrote would be lost, or its own.
-    Client(
-        "claude-code",
-        "Claude Code",
-        command=("claude", "mcp", "add", "--scope", "user", BUILT_IN_SERVER),
-        environment=_WHOLE,
-    ),
+    Client("claude-code", "Claude Code", (("mcpServers",),), shape=_claude_code, has_program=True, environment=_WHOLE),
     Client("cursor", "Cursor", environment=_EDITOR),
     Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed, environment=_EDITOR),
     Client("windsurf", "Windsurf", environment=_EDITOR),
@@ -124,6 +128,7 @@ _TABLE = (
     Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose, environment=_WHOLE),
     Client("codex", "Codex", containers=(("mcp_servers",),), language="toml", environment=_CODEX, shape=_codex),
     Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed"), environment=_GEMINI),
+    Client("qwen", "Qwen Code", containers=(("mcpServers",),), allowed=("mcp", "allowed"), environment=_WHOLE),
     Client("antigravity", "Antigravity"),
     Client("junie", "Junie"),
     Client("jetbrains", "JetBrains AI Assistant"),
@@ -136,7 +141,7 @@ _TABLE = (
     ),
     Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli, environment=_COPILOT_CLI),
     Client("lm-studio", "LM Studio", environment=_EDITOR),
-    Client("opencode", "OpenCode", containers=(("mcp",),), shape=_opencode, environment=_WHOLE),
+    Client("opencode", "OpenCode", (("mcp",),), shape=_opencode, merges_files=True, environment=_WHOLE),
     Client("kiro", "Kiro", environment=Environment(reference="${NAME}")),
     Client("warp", "Warp", containers=(("mcpServers",), ("servers",))),
     Client("amazon-q", "Amazon Q", environment=_EDITOR),

@@ -90,6 +90,11 @@ class Journal(msgspec.Struct, frozen=True):
     def encoded(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
+    def key_of(self, client: str, file: Path) -> str:
+        """What a file of a client is recorded under: the client's name, unless another file of it is."""
+        taken = self.clients.get(client)
+        return client if taken is None or taken.file == str(file) else f"{client}:{file}"
+
     def backups(self) -> set[str]:
         """The names of all files it relies on."""
         own = [self.own.backup] if self.own else []
@@ -119,6 +124,11 @@ class JournalFile:
     def rewritten(self, journal: Journal) -> FileWrite:
         """The step that makes it say this; an empty journal is no file."""
         return FileWrite(self.path, self.content, journal.encoded() if journal.clients else None)
+
+
+def client_of(key: str) -> str:
+    """The client that something is recorded for under this key."""
+    return key.partition(":")[0]
 
 
 def digest(content: bytes | None) -> str:

@@ -39,7 +39,8 @@ class ClientPlan:
     entry_key: str
     entry: Entry
     after: bytes | None = field(repr=False)
-    by_hand: list[str]
+    # What a person has to type, where the client's own program would have to and is not there.
+    by_hand: tuple[tuple[str, ...], ...] = ()
     # Variables that our entry makes the client hand on to us.
     hands_on: tuple[str, ...] = ()
     # Servers that move, with the variables they need and this client can't hand on.
@@ -52,6 +53,10 @@ class ClientPlan:
     @property
     def changes_something(self) -> bool:
         return self.after != self.file.content
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.moves or self.stays or self.by_hand or self.changes_something)
 
     def diff(self) -> list[str]:
         """The changed lines, without any value that may be a secret."""
@@ -79,6 +84,10 @@ class Plan:
     # What was adopted when this was planned.
     journal: JournalFile
     skipped: tuple[tuple[Client, str], ...] = ()
+
+    @property
+    def changes_something(self) -> bool:
+        return self.own_after != self.own.content or any(client.changes_something for client in self.clients)
 
     @property
     def moves(self) -> list[tuple[ClientPlan, Move]]:

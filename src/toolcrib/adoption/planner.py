@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from toolcrib.adoption.claude_code import why_it_stays, words
 from toolcrib.adoption.client_entry import added, free_key, refreshed
 from toolcrib.adoption.client_file import ClientFile, Listed
-from toolcrib.adoption.clients import Client
+from toolcrib.adoption.clients import Client, Entry
 from toolcrib.adoption.entry import entry_of
 from toolcrib.adoption.environment import needed_variables
+from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.plan import ClientPlan, Move, Plan
 from toolcrib.adoption.secrets import Vault, moved_to_vault, named_secrets, with_secrets
 from toolcrib.adoption.site import Site
@@ -19,7 +23,7 @@ from toolcrib.edit.changes import Change, Drop
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec
 
 _KEPT = "you asked to keep it there"
-_NOT_WRITTEN = "the file is not written"
+_UNCLEAR = "two files of {} say different things about it; make them one first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,52 +35,67 @@ class _Found:
     moves: tuple[Move, ...]
     stays: tuple[Listed, ...]
 
+    @property
+    def ours(self) -> Listed | None:
+        """Our own entry, where the client uses it everywhere."""
+        return next((one for one in self.listed if one.is_gateway and not one.folder), None)
+
 
 class Planner:
     """Collects the moves of several clients; the same server in two of them moves once."""
 
-    def __init__(self, site: Site, vault: Vault, *, to_vault: bool = False, keep: Collection[str] = ()) -> None:
+    def __init__(
+        self, site: Site, vault: Vault, *, to_vault: bool = False, keep: Collection[str] = (), local: bool = False
+    ) -> None:
         self._site = site
         self._vault = vault
         self._to_vault = to_vault
         self._keep = keep
+        self._local = local
         self._own = site.own_file()
         self._journal = site.journal_file()
         self._taken = {name: _bare(with_secrets(spec, vault)) for name, spec in self._own.servers.items()}
         self._moved: dict[str, Move] = {}
 
-    def plan(self, files: Iterable[ClientFile], *, with_servers: bool = True) -> Plan:
+    def plan(self, files: Sequence[ClientFile], *, with_servers: bool = True) -> Plan:
         """The whole plan for these files."""
-        found = [self._found(file, with_servers) for file in files]
-        # Whichever client starts us, we stand in front of all of these.
-        specs = [*self._own.servers.values(), *(one.spec for each in found for one in each.listed if one.spec)]
-        variables = needed_variables(specs)
-        clients = tuple([self._client(each, variables) for each in found])
+        unclear = _unclear(files)
+        found = [self._found(file, unclear, with_servers) for file in files]
         fresh = {move.name: move.entry for move in self._moved.values() if move.is_new}
         # The first thing a client of ours asks for is the file: without one, `sources: auto` holds anyway.
         own_after = self._own.with_servers(fresh) if fresh else self._own.content
-        return Plan(self._own, own_after, clients, self._journal)
+        # Whichever client starts us, we stand in front of all of these.
+        behind = [*OwnFile(self._own.path, own_after).servers.values()]
+        behind += [one.spec for each in found for one in each.listed if one.spec]
+        variables = needed_variables(behind)
+        served = {each.file.client.name for each in found if each.ours}
+        clients = []
+        for each in found:
+            # One entry for us is enough, in the first of a client's files.
+            is_connected = each.file.client.name in served
+            served.add(each.file.client.name)
+            clients.append(self._client(each, variables, is_connected=is_connected))
+        return Plan(self._own, own_after, tuple(clients), self._journal)
 
-    def _found(self, file: ClientFile, with_servers: bool) -> _Found:
+    def _found(self, file: ClientFile, unclear: Collection[tuple[str, str]], with_servers: bool) -> _Found:
         listed = file.listed(self._site.address)
-        kept = [self._judged(one, file.client) for one in listed if not one.is_gateway]
+        kept = [
+            self._judged(one, file.client, is_unclear=(file.client.name, one.key) in unclear)
+            for one in listed
+            if not one.is_gateway
+        ]
         movable = [one for one in kept if one.spec] if with_servers else []
         moves = tuple([self._move(one, file.client) for one in movable])
         return _Found(file, listed, moves, tuple(one for one in kept if one not in movable))
 
-    def _client(self, found: _Found, variables: tuple[str, ...]) -> ClientPlan:
-        file, client = found.file, found.file.client
-        ours = next((one for one in found.listed if one.is_gateway), None)
-        key = "" if ours else free_key(one.key for one in found.listed)
+    def _client(self, found: _Found, variables: tuple[str, ...], *, is_connected: bool) -> ClientPlan:
+        file, client, ours = found.file, found.file.client, found.ours
+        key = "" if is_connected else free_key(one.key for one in found.listed)
         names = client.environment.handed_on(variables, self._site.machine.env)
         entry = client.entry(self._site.launch, names)
-        by_hand = client.by_hand(self._site.launch)
-        if ours:
-            changes = refreshed(ours.place, ours.raw, entry) if self._is_written_by_us(ours, file) else []
-        else:
-            changes = added(file, key, entry, len(found.listed))
-        changes = [] if by_hand else [*changes, *_removals(found.moves)]
-        after = file.edited(changes) if changes else file.content
+        changes = [*self._entry_changes(found, key, entry), *_removals(found.moves)]
+        is_by_hand = client.has_program and not self._site.program(client)
+        after = file.edited(changes) if changes and not is_by_hand else file.content
         return ClientPlan(
             file,
             found.moves,
@@ -84,18 +103,35 @@ class Planner:
             key,
             entry,
             after,
-            [] if ours else by_hand,
-            hands_on=names,
+            by_hand=tuple(_by_hand(file, key, entry, found.moves)) if is_by_hand else (),
+            hands_on=names if ours or key else (),
             lacking=tuple(_lacking(found.moves, client)),
         )
 
-    def _is_written_by_us(self, ours: Listed, file: ClientFile) -> bool:
-        record = self._journal.journal().clients.get(file.client.name)
-        return record is not None and (record.file, record.entry) == (str(file.path), ours.key)
+    def _entry_changes(self, found: _Found, key: str, entry: Entry) -> list[Change]:
+        if key:
+            return added(found.file, key, entry, len(found.listed))
+        if found.ours and self._is_written_by_us(found.ours, found.file):
+            return refreshed(found.ours.place, found.ours.raw, entry)
+        return []
 
-    def _judged(self, one: Listed, client: Client) -> Listed:
-        why = _NOT_WRITTEN if client.command else _KEPT if one.key in self._keep else ""
+    def _is_written_by_us(self, ours: Listed, file: ClientFile) -> bool:
+        journal = self._journal.journal()
+        record = journal.clients.get(journal.key_of(file.client.name, file.path))
+        return record is not None and record.entry == ours.key
+
+    def _judged(self, one: Listed, client: Client, *, is_unclear: bool) -> Listed:
+        why = _KEPT if one.key in self._keep else _UNCLEAR.format(client.title) if is_unclear else ""
+        if not why and one.spec and client.has_program:
+            why = self._why_not_local(one, client) or why_it_stays(one.key, one.raw)
         return replace(one, spec=None, stays=why) if why else one
+
+    def _why_not_local(self, one: Listed, client: Client) -> str:
+        if not one.folder:
+            return ""
+        if not self._local or not self._site.program(client):
+            return f"it is set up for {one.folder} alone; --local moves it too, and then it is offered everywhere"
+        return "" if Path(one.folder).is_dir() else f"it is set up for {one.folder}, which is not there"
 
     def _move(self, one: Listed, client: Client) -> Move:
         spec = one.spec
@@ -120,6 +156,23 @@ class Planner:
         if same:
             return spec.name if spec.name in same else same[0]
         return next(name for name in _names(spec.name, client.name) if name not in self._taken)
+
+
+def _unclear(files: Iterable[ClientFile]) -> set[tuple[str, str]]:
+    """Entries that several files of one client have, and not all alike: client and name."""
+    seen: dict[tuple[str, str], Any] = {}
+    unclear = set()
+    for file in files:
+        for key, _, raw in file.entries() if file.client.merges_files else ():
+            if seen.setdefault((file.client.name, key), raw) != raw:
+                unclear.add((file.client.name, key))
+    return unclear
+
+
+def _by_hand(file: ClientFile, key: str, entry: Entry, moves: Iterable[Move]) -> Iterator[tuple[str, ...]]:
+    if key:
+        yield words((*file.container, key), entry)
+    yield from (words(move.listed.place, None) for move in moves)
 
 
 def _lacking(moves: Iterable[Move], client: Client) -> Iterator[tuple[str, tuple[str, ...]]]:

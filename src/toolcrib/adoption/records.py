@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -31,13 +31,12 @@ def recorded(site: Site, plan: Plan, changed: Iterable[ClientPlan]) -> tuple[Jou
         message = f"servers were adopted into {known.own.file}; `toolcrib release` them first"
         raise ConfigurationError([Problem("", message, str(plan.own.path))])
     making = _Making(site, known)
-    clients = {client.client.name: making.client(client) for client in changed}
-    journal = Journal(
-        own=making.own(plan),
-        clients={**known.clients, **clients},
-        servers=_servers(plan, known),
-        seals={**known.seals, **making.seals},
-    )
+    journal = Journal(own=making.own(plan), clients=dict(known.clients), servers=dict(known.servers))
+    for client in changed:
+        key = journal.key_of(client.client.name, client.file.path)
+        journal.clients[key] = making.client(client, known.clients.get(key))
+        journal.servers.update(_servers(client.moves, key, journal.servers))
+    journal = msgspec.structs.replace(journal, seals={**known.seals, **making.seals})
     return journal, list(making.backups.values())
 
 
@@ -63,13 +62,13 @@ class _Making:
             is_intact=known.is_as_we_left_it(found) or (known.is_intact and found == known.before),
         )
 
-    def client(self, plan: ClientPlan) -> ClientRecord:
-        known, before = self.known.clients.get(plan.client.name), plan.file.content
+    def client(self, plan: ClientPlan, known: ClientRecord | None) -> ClientRecord:
+        before = plan.file.content
         backup = self._backup(plan.client.name, self._sealed(before, plan.moves))
-        moved = tuple(MovedServer(move.listed.key, move.name, backup) for move in plan.moves)
+        moved = tuple(MovedServer(move.listed.key, move.name, backup, move.listed.place) for move in plan.moves)
         file, after = str(plan.file.path), digest(plan.after)
         # A record of a write that never happened is as good as none.
-        if known is None or known.file != file or known.before == digest(before):
+        if known is None or known.before == digest(before):
             return ClientRecord(file, plan.entry_key, (backup,), digest(before), after, moved=moved)
         return msgspec.structs.replace(
             known,
@@ -97,15 +96,16 @@ class _Making:
         return name
 
 
-def _servers(plan: Plan, known: Journal) -> dict[str, ServerRecord]:
-    servers = dict(known.servers)
-    for client, move in plan.moves:
-        record = servers.get(move.name)
+def _servers(moves: Iterable[Move], key: str, known: Mapping[str, ServerRecord]) -> dict[str, ServerRecord]:
+    """The records of the servers that came with these moves, from the client recorded under `key`."""
+    servers: dict[str, ServerRecord] = {}
+    for move in moves:
+        record = servers.get(move.name) or known.get(move.name)
         if record is None and not move.is_new:
             # Ours before we came: nobody's to take away.
             continue
-        clients = dict.fromkeys([*(record.clients if record else ()), client.client.name])
+        clients = tuple(dict.fromkeys((*(record.clients if record else ()), key)))
         if record is None or move.is_new:
             record = ServerRecord((), entry_digest(move.entry), tuple(move.secrets))
-        servers[move.name] = msgspec.structs.replace(record, clients=tuple(clients))
+        servers[move.name] = msgspec.structs.replace(record, clients=clients)
     return servers

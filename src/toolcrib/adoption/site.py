@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolcrib.adoption.claude_code import find_claude
 from toolcrib.adoption.client_file import ClientFile
 from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.journal import Journal, JournalFile
@@ -53,8 +54,13 @@ class Site:
     def own_file(self) -> OwnFile:
         return OwnFile.read(self.own_path)
 
-    def client_file(self, client: Client) -> ClientFile:
-        return ClientFile.read(client, client.file(self.machine))
+    def client_files(self, client: Client) -> list[ClientFile]:
+        """The files of a client, that in which our entry belongs first; it need not be there."""
+        return [ClientFile.read(client, path) for path in client.files(self.machine)]
+
+    def program(self, client: Client) -> str:
+        """The client's own program where it has to write its file; empty where that is not installed."""
+        return find_claude(self.machine) if client.has_program else ""
 
     @property
     def launch(self) -> OwnLaunch:
@@ -122,7 +128,7 @@ class Site:
     def _written_to(self, journal: Journal) -> Iterator[Path]:
         """Every folder that a command may have been writing to."""
         files = [self.own_path, *(Path(record.file) for record in journal.clients.values())]
-        files += [place for client in CLIENTS.values() for place in client.source_type.places(self.machine)]
+        files += [place for client in CLIENTS.values() for place in client.files(self.machine)]
         yield from (file.resolve().parent for file in files)
         yield self.folder
         yield from (folder for folder in self.folder.rglob("*") if folder.is_dir())

@@ -26,9 +26,9 @@ def _adopt(options: argparse.Namespace) -> int:
         options,
         Work(
             site,
-            plan=lambda: plan_adoption(site, vault, chosen, to_vault=to_vault, keep=options.keep),
+            plan=lambda: plan_adoption(site, vault, chosen, to_vault=to_vault, keep=options.keep, local=options.local),
             show=lambda plan: None if options.json else show_plan(plan),
-            has_work=_has_work,
+            has_work=lambda plan: plan.changes_something,
             write=lambda writer, plan: carry_out(writer, site, plan, vault),
         ),
     )
@@ -40,14 +40,11 @@ def _adopt(options: argparse.Namespace) -> int:
     return CONFIGURATION if is_refused else OK
 
 
-def _has_work(plan: Plan) -> bool:
-    return any(client.changes_something for client in plan.clients)
-
-
 def _outcome(plan: Plan, options: argparse.Namespace, *, is_done: bool) -> str:
-    if not _has_work(plan):
+    if not plan.changes_something:
         return "There is nothing to write."
     if not is_done:
         return "Nothing was written." if not options.dry_run else "A dry run: nothing was written."
-    names = ", ".join(client.client.title for client in plan.clients if client.changes_something)
-    return f"Done. Restart {names} to see it; `toolcrib release` puts everything back."
+    titles = dict.fromkeys(client.client.title for client in plan.clients if client.changes_something)
+    restart = f" Restart {', '.join(titles)} to see it;" if titles else ""
+    return f"Done.{restart} `toolcrib release` puts everything back."
