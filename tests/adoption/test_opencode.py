@@ -53,6 +53,21 @@ def test_both_files_are_adopted_with_one_entry_for_us_and_come_back_byte_for_byt
     assert not home.own.exists()
 
 
+def test_both_files_are_merged_back_when_opencode_wrote_to_them(home, capsys):
+    """It adds a schema to files that have none."""
+    files = {give("opencode.json", JSON): JSON, give("opencode.jsonc", JSONC): JSONC}
+    assert home.run("adopt", "--yes") == 0
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"{", b'{"$schema": "x", ', 1))
+    answer = home.answer(capsys, "release", "--yes")
+    assert [one["how"] for one in answer["clients"]] == ["merged", "merged"]
+    assert {file: parse_document(file.read_bytes(), file)["mcp"] for file in files} == {
+        file: parse_document(content, file)["mcp"] for file, content in files.items()
+    }
+    kept = [Path(one["remarks"][0].partition(": ")[2]).read_bytes() for one in answer["clients"]]
+    assert kept == list(files.values())
+
+
 def test_servers_in_its_second_file_alone_still_get_it_an_entry_for_us(home):
     plain, commented = give("opencode.json", b'{"theme": "x"}'), give("opencode.jsonc", JSONC)
     assert home.run("adopt", "--yes") == 0

@@ -104,6 +104,16 @@ def test_a_server_changed_in_our_file_is_the_users_now(home, capsys):
     assert servers_of_ours(home) == ["a"]
 
 
+def test_a_slip_in_our_own_file_does_not_keep_the_clients_from_getting_theirs_back(home, capsys):
+    files = home.give_all()
+    assert home.run("adopt", "--yes") == 0
+    home.own.write_text("servers: [", encoding="utf-8")
+    answer = home.answer(capsys, "release", "--yes")
+    assert (answer["exit"], "can't be read" in answer["remarks"][0]) == (0, True)
+    assert contents(files) == files
+    assert home.own.read_text(encoding="utf-8") == "servers: ["
+
+
 def test_servers_added_to_our_file_stay_there(home):
     files = home.give_all()
     assert home.run("adopt", "--yes") == 0

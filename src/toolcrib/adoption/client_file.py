@@ -11,6 +11,7 @@ from typing import Any
 from toolcrib.adoption.claude_code import FOLDERS, SERVERS, only_servers
 from toolcrib.adoption.clients import Client
 from toolcrib.adoption.fit import why_it_stays
+from toolcrib.adoption.read_back import checked
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
@@ -81,9 +82,9 @@ class ClientFile:
         return found if isinstance(found, list) else None
 
     def edited(self, changes: Sequence[Change]) -> bytes:
-        """The bytes of the file after the changes."""
+        """The bytes of the file after the changes, which were read back as we would read them."""
         try:
-            return edited(self.content or b"", self.client.language, changes)
+            return checked(edited(self.content or b"", self.client.language, changes), self.path)
         except EditRefused as refused:
             raise self.unusable("", f"cannot be edited: {refused}") from None
 

@@ -13,7 +13,7 @@ from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
 
 # Every client hands these on.
 _GIVEN = frozenset("HOME LOGNAME PATH SHELL TERM USER LANG APPDATA LOCALAPPDATA SYSTEMROOT TEMP USERPROFILE".split())
-_FOR_THE_NETWORK = re.compile(r"(?:HTTP|HTTPS|ALL|NO)_PROXY|SSL_CERT_(?:FILE|DIR)", re.IGNORECASE)
+_FOR_THE_NETWORK = re.compile(r"(?:HTTP|HTTPS|ALL|NO)_PROXY", re.IGNORECASE)
 # How the keyring of a Linux desktop is reached.
 _FOR_THE_KEYRING = "DBUS_SESSION_BUS_ADDRESS"
 

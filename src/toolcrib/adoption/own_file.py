@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.entry import entry_of
+from toolcrib.adoption.read_back import checked
 from toolcrib.adoption.writes import FileWrite
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
@@ -92,6 +94,15 @@ class OwnFile:
             return OwnFile(self.path, self._fresh()).with_servers(entries)
         return self.edited(self._additions(entries)) if entries else self.content
 
+    def holds(self, spec: ServerSpec) -> bool:
+        """Whether a file like this one would give the server back as it was put in."""
+        try:
+            written = OwnFile(self.path, None).with_servers({spec.name: entry_of(spec)})
+            found = OwnFile(self.path, written).servers.get(spec.name)
+        except ConfigurationError:
+            return False
+        return found is not None and entry_of(found) == entry_of(spec) and found.launch == spec.launch
+
     def without_servers(self, names: Sequence[str]) -> bytes:
         places = [place for name in names if (place := self.place_of(name))]
         # From the end, so that the numbers of list items before stay true.
@@ -118,8 +129,9 @@ class OwnFile:
         return ServerNotFound(f"no server '{name}' in {self.path}", hint=hint)
 
     def edited(self, changes: Sequence[Change]) -> bytes:
+        """The bytes after the changes, which were read back as a gateway would read them."""
         try:
-            return edited(self.content or b"", self._language, changes)
+            return checked(edited(self.content or b"", self._language, changes), self.path)
         except EditRefused as refused:
             message = f"cannot be edited: {refused}"
             raise ConfigurationError([Problem("", message, str(self.path))]) from None

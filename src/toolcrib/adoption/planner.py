@@ -23,6 +23,7 @@ from toolcrib.edit.changes import Change, Drop
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec
 
 _KEPT = "you asked to keep it there"
+_NOT_HELD = "it says something that our own file can't hold, such as half a character"
 _UNCLEAR = "two files of {} say different things about it; make them one first"
 
 
@@ -124,6 +125,8 @@ class Planner:
         why = _KEPT if one.key in self._keep else _UNCLEAR.format(client.title) if is_unclear else ""
         if not why and one.spec and client.has_program:
             why = self._why_not_local(one, client) or why_it_stays(one.key, one.raw)
+        if not why and one.spec and not self._own.holds(one.spec):
+            why = _NOT_HELD
         return replace(one, spec=None, stays=why) if why else one
 
     def _why_not_local(self, one: Listed, client: Client) -> str:

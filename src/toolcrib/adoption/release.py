@@ -28,6 +28,7 @@ from toolcrib.adoption.site import Site
 from toolcrib.adoption.writer import Writer
 from toolcrib.adoption.writes import FileWrite
 from toolcrib.edit.changes import Change, Drop, Place, Put, look_up
+from toolcrib.errors import ConfigurationError
 
 BY_HAND = "by hand"
 _NO_PROGRAM = "its program `claude` was not found, and only that can change this file; install it, then release again"
@@ -73,7 +74,8 @@ def plan_release(site: Site, vault: Vault, chosen: Collection[str] = ()) -> Rele
     file = site.journal_file()
     journal = file.journal()
     keys = [key for key in journal.clients if not chosen or client_of(key) in chosen]
-    returned = {key: _Return(site, vault, journal, key).planned() for key in keys}
+    names: set[str] = set()
+    returned = {key: _Return(site, vault, journal, key, names).planned() for key in keys}
     released = [key for key, one in returned.items() if one.how != BY_HAND]
     return _OwnRelease(site, journal, released).planned(file, tuple(returned.values()))
 
@@ -99,6 +101,8 @@ class _Return:
     vault: Vault
     journal: Journal
     key: str
+    # What keepsakes of this release are called.
+    names: set[str]
 
     @property
     def record(self) -> ClientRecord:
@@ -167,11 +171,13 @@ class _Return:
         if self.client.has_program:
             # Its program writes no comments, and each of its entries is given back whole.
             return []
-        kept: dict[str, bytes] = {}
-        for name in self.record.backups:
-            if name and not self._is_sealed(name):
-                kept[self.site.free_keepsake(self.client.name, kept)] = self.site.backup(name)
-        return [(self.site.folder / name, content) for name, content in kept.items()]
+        backups = [name for name in self.record.backups if name and not self._is_sealed(name)]
+        return [(self.site.folder / self._keepsake_name(), self.site.backup(name)) for name in backups]
+
+    def _keepsake_name(self) -> str:
+        name = self.site.free_keepsake(self.client.name, self.names)
+        self.names.add(name)
+        return name
 
     def _is_sealed(self, name: str) -> bool:
         content = self.site.backup(name)
@@ -213,6 +219,11 @@ class _OwnRelease:
     def _removable(self, file: OwnFile, gone: list[str]) -> tuple[list[str], list[str]]:
         """Of the servers that no client relies on any more, those still as we wrote them; others are the user's now."""
         removed, remarks = [], []
+        try:
+            _ = file.document
+        except ConfigurationError:
+            # A slip in our file must not keep the clients from getting theirs back.
+            return [], [f"{file.path} can't be read and stays as it is"]
         for name in gone:
             entry = file.entry(name)
             if entry is None:
