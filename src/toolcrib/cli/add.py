@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
+from toolcrib.adoption.program_meant import program_meant
 from toolcrib.cli.exits import OK
 from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 from toolcrib.cli.moving_parsers import read_rest
@@ -23,7 +26,8 @@ def _add(options: argparse.Namespace) -> int:
     if options.json:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
-        say(f"{name} is now in {tilde(own.path)}")
+        runs = f"; it runs {command}" if options.words and (command := entry["command"]) != options.words[0] else ""
+        say(f"{name} is now in {tilde(own.path)}{runs}")
     return OK
 
 
@@ -37,7 +41,8 @@ def _entry(options: argparse.Namespace) -> dict[str, Any]:
     if options.words:
         if options.header:
             raise ValidationError("--header goes with a URL, not with a command")
-        entry: dict[str, Any] = {"command": options.words[0], "args": options.words[1:]}
+        command = program_meant(options.words[0], os.environ, Path.cwd())
+        entry: dict[str, Any] = {"command": command, "args": options.words[1:]}
         values = _pairs(options.env, "=", "--env")
         return {key: value for key, value in {**entry, "env": values}.items() if value}
     if options.env:
