@@ -180,6 +180,14 @@ def test_without_its_program_servers_are_copied_and_what_to_type_is_shown(home, 
     assert file.read_bytes() == before
 
 
+def test_without_its_program_and_without_servers_it_is_passed_over(home, capsys):
+    give(home, {"numStartups": 1})
+    home.give("cursor", CURSOR)
+    answer = home.answer(capsys, "adopt", "--yes")
+    assert [one["client"] for one in answer["clients"]] == ["cursor"]
+    assert ("claude-code", True) in [(one["client"], "connect" in one["why"]) for one in answer["skipped"]]
+
+
 def test_what_was_removed_by_hand_is_kept_until_the_program_can_give_it_back(home, capsys, request):
     give(home)
     assert home.run("adopt", "--yes") == 0
@@ -202,6 +210,7 @@ def test_when_its_program_refuses_everything_is_put_back(home, claude, capsys, m
     monkeypatch.setenv("STAND_IN_REFUSES", refused)
     answer = home.answer(capsys, "adopt", "--yes")
     assert (answer["exit"], "enterprise" in answer["error"]["message"]) == (2, True)
+    assert "toolcrib adopt CLIENT" in answer["error"]["hint"]
     assert (state_of(home), cursor.read_bytes()) == (STATE, CURSOR)
     assert not home.own.exists()
     assert [file.name for file in home.site.folder.rglob("*") if file.is_file()] == ["lock"]

@@ -107,3 +107,13 @@ def test_a_failed_adopt_leaves_our_file_its_mode(home):
 def test_a_file_made_for_a_client_is_its_owners_alone(home):
     assert home.run("connect", "codex") == 0
     assert stat.S_IMODE(home.file("codex").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("words", [("add", "x", "--", "y"), ("adopt", "--yes"), ("connect", "cursor")])
+def test_a_state_folder_that_cannot_be_used_is_named_and_nothing_is_written(home, capsys, monkeypatch, tmp_path, words):
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "taken"))
+    file = home.give("cursor", CURSOR)
+    answer = home.answer(capsys, *words)
+    assert (answer["exit"], str(tmp_path / "taken") in answer["error"]["message"]) == (2, True)
+    assert file.read_bytes() == CURSOR

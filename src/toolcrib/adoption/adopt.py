@@ -81,7 +81,7 @@ def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], li
 def _is_idle(plan: ClientPlan) -> bool:
     """Whether there is nothing to move, and no entry of ours to bring up to date."""
     has_entry = not plan.entry_key
-    return not plan.moves and not plan.by_hand and not (has_entry and plan.changes_something)
+    return not plan.moves and not (has_entry and plan.changes_something)
 
 
 def _why_idle(plan: ClientPlan) -> str:

@@ -20,6 +20,7 @@ from toolcrib.adoption.steps import Placing, trouble
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.places import Machine
 from toolcrib.edit.changes import Place, look_up
+from toolcrib.errors import ConfigurationError, Problem
 
 SERVERS = "mcpServers"
 FOLDERS = "projects"
@@ -32,6 +33,9 @@ _STDIO_KEYS = frozenset(("type", "command", "args", "env", "timeout", "alwaysLoa
 _REMOTE_KEYS = frozenset(("type", "url", "headers", "timeout", "alwaysLoad"))
 # A batch file hands its arguments to a shell, which takes these for its own.
 _UNSAFE_IN_BATCH = frozenset("&|<>^%\r\n")
+_WITHOUT_IT = (
+    "To leave Claude Code out, name the other clients: `toolcrib adopt CLIENT...`, `toolcrib release CLIENT...`."
+)
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
@@ -57,7 +61,7 @@ def only_servers(content: bytes, path: Path) -> bytes:
     return json.dumps({key: value for key, value in found.items() if value}, indent=2).encode() + b"\n"
 
 
-def why_it_stays(key: str, entry: Mapping[str, Any]) -> str:
+def why_not_given_back(key: str, entry: Mapping[str, Any]) -> str:
     """What keeps Claude Code from being given this entry back; empty when nothing does."""
     if not _NAME.fullmatch(key):
         return "Claude Code takes no server of this name from its own command"
@@ -139,11 +143,15 @@ class ClaudeEntry:
                 timeout=_RUN_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            message = f"`{shlex.join(command[:5])}` did not end within {_RUN_SECONDS:g} seconds"
-            raise trouble(self.path, message) from None
+            raise self._failed(command, f"did not end within {_RUN_SECONDS:g} seconds") from None
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace").splitlines()
-            raise trouble(self.path, f"`{shlex.join(command[:6])}` failed: {said[0] if said else 'it said nothing'}")
+            raise self._failed(command, f"failed: {said[0] if said else 'it said nothing'}")
+
+    def _failed(self, command: tuple[str, ...], how: str) -> ConfigurationError:
+        # Without the entry, which may hold secrets.
+        problem = Problem("", f"`{shlex.join(command[:6])}` {how}", str(self.path))
+        return ConfigurationError([problem], hint=_WITHOUT_IT)
 
 
 def _says(found: Any, wanted: Any) -> bool:

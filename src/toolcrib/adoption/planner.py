@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
-from toolcrib.adoption.claude_code import why_it_stays, words
+from toolcrib.adoption.claude_code import words
 from toolcrib.adoption.client_entry import added, free_key, refreshed
 from toolcrib.adoption.client_file import ClientFile, Listed
 from toolcrib.adoption.clients import Client, Entry
 from toolcrib.adoption.entry import entry_of
 from toolcrib.adoption.environment import needed_variables
+from toolcrib.adoption.judge import Judge, unclear_keys
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.plan import ClientPlan, Move, Plan
 from toolcrib.adoption.secrets import Vault, moved_to_vault, named_secrets, with_secrets
@@ -21,10 +20,6 @@ from toolcrib.adoption.site import Site
 from toolcrib.config.names import shorten, slug
 from toolcrib.edit.changes import Change, Drop
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec
-
-_KEPT = "you asked to keep it there"
-_NOT_HELD = "it says something that our own file can't hold, such as half a character"
-_UNCLEAR = "two files of {} say different things about it; make them one first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +35,11 @@ class _Found:
     def ours(self) -> Listed | None:
         """Our own entry, where the client uses it everywhere."""
         return next((one for one in self.listed if one.is_gateway and not one.folder), None)
+
+    @property
+    def keys(self) -> list[str]:
+        """The names that are taken where our entry goes."""
+        return [one.key for one in self.listed if not one.folder]
 
 
 class Planner:
@@ -60,8 +60,8 @@ class Planner:
 
     def plan(self, files: Sequence[ClientFile], *, with_servers: bool = True) -> Plan:
         """The whole plan for these files."""
-        unclear = _unclear(files)
-        found = [self._found(file, unclear, with_servers) for file in files]
+        judge = Judge(self._site, self._own, self._keep, self._local, unclear_keys(files)) if with_servers else None
+        found = [self._found(file, judge) for file in files]
         fresh = {move.name: move.entry for move in self._moved.values() if move.is_new}
         # The first thing a client of ours asks for is the file: without one, `sources: auto` holds anyway.
         own_after = self._own.with_servers(fresh) if fresh else self._own.content
@@ -78,20 +78,19 @@ class Planner:
             clients.append(self._client(each, variables, is_connected=is_connected))
         return Plan(self._own, own_after, tuple(clients), self._journal)
 
-    def _found(self, file: ClientFile, unclear: Collection[tuple[str, str]], with_servers: bool) -> _Found:
+    def _found(self, file: ClientFile, judge: Judge | None) -> _Found:
+        """What of the file moves; without a judge nothing does."""
         listed = file.listed(self._site.address)
-        kept = [
-            self._judged(one, file.client, is_unclear=(file.client.name, one.key) in unclear)
-            for one in listed
-            if not one.is_gateway
-        ]
-        movable = [one for one in kept if one.spec] if with_servers else []
-        moves = tuple([self._move(one, file.client) for one in movable])
-        return _Found(file, listed, moves, tuple(one for one in kept if one not in movable))
+        others = [one for one in listed if not one.is_gateway]
+        if judge is None:
+            return _Found(file, listed, (), tuple(others))
+        judged = [judge.judged(one, file.client) for one in others]
+        moves = tuple([self._move(one, file.client) for one in judged if one.spec])
+        return _Found(file, listed, moves, tuple(one for one in judged if not one.spec))
 
     def _client(self, found: _Found, variables: tuple[str, ...], *, is_connected: bool) -> ClientPlan:
         file, client, ours = found.file, found.file.client, found.ours
-        key = "" if is_connected else free_key(one.key for one in found.listed)
+        key = "" if is_connected else free_key(found.keys)
         names = client.environment.handed_on(variables, self._site.machine.env)
         entry = client.entry(self._site.launch, names)
         changes = [*self._entry_changes(found, key, entry), *_removals(found.moves)]
@@ -121,21 +120,6 @@ class Planner:
         record = journal.clients.get(journal.key_of(file.client.name, file.path))
         return record is not None and record.entry == ours.key
 
-    def _judged(self, one: Listed, client: Client, *, is_unclear: bool) -> Listed:
-        why = _KEPT if one.key in self._keep else _UNCLEAR.format(client.title) if is_unclear else ""
-        if not why and one.spec and client.has_program:
-            why = self._why_not_local(one, client) or why_it_stays(one.key, one.raw)
-        if not why and one.spec and not self._own.holds(one.spec):
-            why = _NOT_HELD
-        return replace(one, spec=None, stays=why) if why else one
-
-    def _why_not_local(self, one: Listed, client: Client) -> str:
-        if not one.folder:
-            return ""
-        if not self._local or not self._site.program(client):
-            return f"it is set up for {one.folder} alone; --local moves it too, and then it is offered everywhere"
-        return "" if Path(one.folder).is_dir() else f"it is set up for {one.folder}, which is not there"
-
     def _move(self, one: Listed, client: Client) -> Move:
         spec = one.spec
         assert spec is not None
@@ -159,17 +143,6 @@ class Planner:
         if same:
             return spec.name if spec.name in same else same[0]
         return next(name for name in _names(spec.name, client.name) if name not in self._taken)
-
-
-def _unclear(files: Iterable[ClientFile]) -> set[tuple[str, str]]:
-    """Entries that several files of one client have, and not all alike: client and name."""
-    seen: dict[tuple[str, str], Any] = {}
-    unclear = set()
-    for file in files:
-        for key, _, raw in file.entries() if file.client.merges_files else ():
-            if seen.setdefault((file.client.name, key), raw) != raw:
-                unclear.add((file.client.name, key))
-    return unclear
 
 
 def _by_hand(file: ClientFile, key: str, entry: Entry, moves: Iterable[Move]) -> Iterator[tuple[str, ...]]:

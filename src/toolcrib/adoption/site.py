@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from toolcrib.adoption.journal import Journal, JournalFile
 from toolcrib.adoption.leftovers import clear_backups, clear_temporaries
 from toolcrib.adoption.own_file import OwnFile, own_config_path
 from toolcrib.adoption.own_launch import OwnLaunch, own_launch
-from toolcrib.adoption.steps import Placing, Replace
+from toolcrib.adoption.steps import Placing, Replace, trouble
 from toolcrib.adoption.writer import Writer
 from toolcrib.config.documents import is_there, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress
@@ -94,11 +94,15 @@ class Site:
     @contextmanager
     def writing(self, command: str, *, replace: Replace = os.replace) -> Iterator[Writer]:
         """Hold the lock that all who write share; what a killed one left behind is cleared away first."""
-        for folder in (self.paths.state_dir, self.folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self.folder / "lock"
         holder = f"`toolcrib {command}` (process {os.getpid()})"
-        with file_lock(lock, wait_seconds=_LOCK_SECONDS, holder=holder) as is_taken:
+        with ExitStack() as held:
+            try:
+                for folder in (self.paths.state_dir, self.folder):
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                is_taken = held.enter_context(file_lock(lock, wait_seconds=_LOCK_SECONDS, holder=holder))
+            except OSError as error:
+                raise trouble(self.folder, f"cannot be used: {error.strerror or error}; nothing was written") from None
             if not is_taken:
                 raise self._in_use(lock_holder(lock))
             placing = Placing(self._tag, replace)
@@ -108,7 +112,7 @@ class Site:
     @property
     def _tag(self) -> str:
         """What our temporary files are known by: others may work on the same files from another state folder."""
-        return hashlib.sha256(str(self.paths.state_dir.absolute()).encode()).hexdigest()[:8]
+        return hashlib.sha256(str(self.paths.state_dir.resolve()).encode()).hexdigest()[:8]
 
     def _in_use(self, holder: str) -> ConfigurationError:
         who = holder or "another toolcrib command"

@@ -41,14 +41,12 @@ def file_lock(path: Path, *, wait_seconds: float = 0.0, holder: str = "") -> Ite
         if is_taken and holder:
             _write_down(descriptor, holder)
         yield is_taken
-        if is_taken and holder:
-            os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
 
 
 def lock_holder(path: Path) -> str:
-    """What the holder of a lock says about itself; empty where it says nothing."""
+    """What the holder of a lock says about itself, or the last one if nobody holds it; empty where nothing was said."""
     try:
         with path.open("rb") as stream:
             return stream.read(_MOST_HOLDER_BYTES).decode(errors="replace")
