@@ -98,6 +98,8 @@ def test_the_copilot_cli_is_told_to_keep_our_tools_loaded_too(home):
         ("dot.ted", {"command": "x"}, "name"),
         ("s", {"command": "x", "displayName": "S"}, "displayName"),
         ("s", {"command": "x", "env": {"PORT": 1}}, "take it back"),
+        ("s", {"command": "x", "timeout": 0.5}, "take it back"),
+        ("s", {"url": "https://x.example/mcp", "headers": {"X": "y"}}, "take it back"),
         ("s", {"type": "http", "url": "https://x.example/mcp", "headersHelper": "/h"}, "program"),
         ("s", {"type": "ws", "url": "wss://x.example/mcp"}, ""),
     ],

@@ -70,9 +70,7 @@ def why_not_given_back(key: str, entry: Mapping[str, Any]) -> str:
     lost = [name for name in entry if name not in (_STDIO_KEYS if "command" in entry else _REMOTE_KEYS)]
     if lost:
         return f"Claude Code's own command would drop {', '.join(lost)} when it is given back"
-    if not all(_is_texts(entry.get(name, {})) for name in ("env", "headers")) or not _is_words(entry.get("args", [])):
-        return "Claude Code's own command would not take it back as it is"
-    return ""
+    return "" if _is_accepted(entry) else "Claude Code's own command would not take it back as it is"
 
 
 def words(place: Place, entry: Any | None) -> tuple[str, ...]:
@@ -161,9 +159,19 @@ def _says(found: Any, wanted: Any) -> bool:
     return all(found.get(key) == value for key, value in wanted.items() if key != "type")
 
 
+def _is_accepted(entry: Mapping[str, Any]) -> bool:
+    """Whether `claude mcp add-json` finds every value of the kind it wants."""
+    kinds = ("stdio",) if "command" in entry else ("http", "sse", "streamable-http")
+    timeout = entry.get("timeout", 1)
+    return (
+        entry.get("type", "stdio") in kinds
+        and all(_is_texts(entry.get(name, {})) for name in ("env", "headers"))
+        and isinstance(args := entry.get("args", []), list)
+        and all(isinstance(word, str) for word in args)
+        and (type(timeout), type(entry.get("alwaysLoad", True))) == (int, bool)
+        and timeout > 0
+    )
+
+
 def _is_texts(values: Any) -> bool:
     return isinstance(values, Mapping) and all(isinstance(value, str) for value in values.values())
-
-
-def _is_words(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)

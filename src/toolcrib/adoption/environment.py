@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from toolcrib.adoption.fit import texts_of
 from toolcrib.adoption.own_launch import OwnLaunch
 from toolcrib.config.secret_refs import named_variables
 from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
@@ -59,15 +60,9 @@ def needed_variables(specs: Iterable[ServerSpec]) -> tuple[str, ...]:
 
 
 def _of_launch(launch: Launch) -> Iterator[str]:
-    for text in _texts(launch):
+    for text in texts_of(launch):
         yield from named_variables(text)
         if "${keyring:" in text and sys.platform == "linux":
             yield _FOR_THE_KEYRING
     if isinstance(launch, StdioLaunch):
         yield from launch.pass_env
-
-
-def _texts(launch: Launch) -> tuple[str, ...]:
-    if isinstance(launch, StdioLaunch):
-        return (launch.command, *launch.args, *launch.env.values(), launch.env_file or "", launch.cwd or "")
-    return (launch.url, *launch.headers.values())

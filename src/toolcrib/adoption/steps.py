@@ -23,7 +23,7 @@ class Placing:
 
 
 class Step(Protocol):
-    """One change. All four raise ConfigurationError or OSError."""
+    """One change. What goes wrong with it is a ConfigurationError or an OSError."""
 
     @property
     def path(self) -> Path:

@@ -49,6 +49,8 @@ def servers_of(state: dict[str, Any], scope: str) -> dict[str, Any]:
 def parsed(text: str) -> dict[str, Any]:
     entry = json.loads(text)
     kind = "stdio" if "command" in entry else "http" if "url" in entry else ""
+    if kind == "http" and "type" not in entry:
+        fail("Invalid configuration: : Invalid input")
     texts = [*entry.get("args", []), *entry.get("env", {}).values(), *entry.get("headers", {}).values()]
     if not kind or not all(isinstance(value, str) for value in texts):
         fail("Invalid configuration: : Invalid input")
