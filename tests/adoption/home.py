@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.adopt import carry_out
 from toolcrib.adoption.clients import CLIENTS
+from toolcrib.adoption.plan import Plan
+from toolcrib.adoption.release import ReleasePlan, carry_out_release
 from toolcrib.adoption.site import Site
+from toolcrib.adoption.steps import Replace
 from toolcrib.cli.main import main
+from toolcrib.config.os_keyring import OsKeyring
 
 DESKTOP = b"""{
   "mcpServers": {
@@ -76,6 +81,14 @@ class Home:
     @property
     def own(self) -> Path:
         return self.site.own_path
+
+    def carry_out(self, plan: Plan | ReleasePlan, *, replace: Replace = os.replace) -> None:
+        """Do what was planned, as the commands do."""
+        with self.site.writing("test", replace=replace) as writer:
+            if isinstance(plan, Plan):
+                carry_out(writer, self.site, plan, OsKeyring())
+            else:
+                carry_out_release(writer, self.site, plan, OsKeyring())
 
     def run(self, *words: str) -> int:
         return main(list(words))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.adoption.home import CODEX, CURSOR, DESKTOP, contents
-from toolcrib.adoption.adopt import carry_out, plan_adoption
+from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.config.documents import parse_document
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -205,17 +205,6 @@ def test_a_configuration_named_on_the_command_line_is_named_in_the_entry_too(hom
     assert [spec.name for spec in load_settings(own).servers] == ["clock"]
 
 
-def test_the_file_that_claude_code_rewrites_is_not_written_and_the_command_is_shown(home, capsys):
-    file = home.give("claude-code", b'{"mcpServers": {"q": {"command": "q"}}, "history": []}')
-    before = file.read_bytes()
-    answer = home.answer(capsys, "adopt", "claude-code", "--yes")
-    assert answer["exit"] == 2
-    assert answer["clients"][0]["byHand"][:3] == ["claude", "mcp", "add"]
-    assert home.run("connect", "claude-code") == 2
-    assert "claude mcp add" in capsys.readouterr().out
-    assert file.read_bytes() == before
-
-
 def test_modes_and_links_are_kept(home, tmp_path):
     real = tmp_path / "dotfiles" / "mcp.json"
     real.parent.mkdir()
@@ -286,7 +275,7 @@ def test_when_a_file_cannot_be_put_in_place_nothing_is_half_done(home, fails_at)
 
     plan = plan_adoption(home.site, OsKeyring())
     with pytest.raises(ConfigurationError, match="No space left"):
-        carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+        home.carry_out(plan, replace=replace)
     assert contents(files) == files
     assert not home.own.exists()
     left = [file for file in home.site.folder.rglob("*") if file.is_file() and file.name != "lock"]
@@ -298,14 +287,6 @@ def test_a_file_that_changed_after_the_plan_was_shown_is_not_overwritten(home):
     plan = plan_adoption(home.site, OsKeyring())
     home.give("codex", CODEX + b"# new\n")
     with pytest.raises(ConfigurationError, match="changed by someone else"):
-        carry_out(home.site, plan, OsKeyring())
+        home.carry_out(plan)
     assert home.file("cursor").read_bytes() == files[home.file("cursor")]
     assert not home.own.exists()
-
-
-def test_two_at_once_do_not_meet(home, monkeypatch):
-    home.give("cursor", CURSOR)
-    monkeypatch.setattr("toolcrib.adoption.site._LOCK_SECONDS", 0.05)
-    plan = plan_adoption(home.site, OsKeyring())
-    with home.site.locked(), pytest.raises(ConfigurationError, match="in use by another"):
-        carry_out(home.site, plan, OsKeyring())

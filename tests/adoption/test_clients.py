@@ -13,7 +13,7 @@ from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.own_launch import OwnLaunch, own_launch
 from toolcrib.config.documents import parse_document
 
-WRITABLE = [name for name, client in CLIENTS.items() if not client.command]
+WRITABLE = [name for name, client in CLIENTS.items() if not client.has_program]
 
 
 @pytest.mark.parametrize("name", WRITABLE)

@@ -16,6 +16,7 @@ PLAIN_CLIENTS = (
 FILES = {
     **dict.fromkeys(PLAIN_CLIENTS, PLAIN),
     "gemini": b'{"theme": "x", "mcpServers": {"lint": {"command": "lint-mcp", "timeout": 5000}}, "mcp": {"allowed": ["lint"]}}',
+    "qwen": b'{"$version": 4, "mcpServers": {"lint": {"command": "lint-mcp", "trust": true}}, "mcp": {"allowed": ["lint"]}}',
     "vscode": b'{\n\t// mine\n\t"servers": {"lint": {"type": "stdio", "command": "lint-mcp"}},\n}\n',
     "copilot-jetbrains": b'{"servers": {"lint": {"type": "stdio", "command": "lint-mcp"}}}',
     "copilot-cli": b'{"mcpServers": {"lint": {"type": "local", "command": "lint-mcp", "args": [], "tools": ["*"]}}}',
@@ -29,7 +30,7 @@ FILES = {
 
 
 def test_there_is_a_file_for_every_client_that_can_be_written():
-    assert {name for name, client in CLIENTS.items() if not client.command} <= set(FILES)
+    assert {name for name, client in CLIENTS.items() if not client.has_program} <= set(FILES)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name in CLIENTS])

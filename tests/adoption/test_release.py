@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.adoption.home import CURSOR, DESKTOP, contents
-from toolcrib.adoption.adopt import carry_out, plan_adoption
-from toolcrib.adoption.release import carry_out_release, plan_release
+from toolcrib.adoption.adopt import plan_adoption
+from toolcrib.adoption.release import plan_release
 from toolcrib.config.documents import parse_document
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.errors import ConfigurationError
@@ -104,6 +104,16 @@ def test_a_server_changed_in_our_file_is_the_users_now(home, capsys):
     assert servers_of_ours(home) == ["a"]
 
 
+def test_a_slip_in_our_own_file_does_not_keep_the_clients_from_getting_theirs_back(home, capsys):
+    files = home.give_all()
+    assert home.run("adopt", "--yes") == 0
+    home.own.write_text("servers: [", encoding="utf-8")
+    answer = home.answer(capsys, "release", "--yes")
+    assert (answer["exit"], "can't be read" in answer["remarks"][0]) == (0, True)
+    assert contents(files) == files
+    assert home.own.read_text(encoding="utf-8") == "servers: ["
+
+
 def test_servers_added_to_our_file_stay_there(home):
     files = home.give_all()
     assert home.run("adopt", "--yes") == 0
@@ -172,9 +182,9 @@ def _crash(home, monkeypatch, cut_at: int) -> None:
 
     plan = plan_adoption(home.site, OsKeyring())
     with monkeypatch.context() as patch:
-        patch.setattr("toolcrib.adoption.writes._undo", lambda _: None)
+        patch.setattr("toolcrib.adoption.steps._all_undone", lambda *_: True)
         with pytest.raises(_PowerCut):
-            carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+            home.carry_out(plan, replace=replace)
 
 
 @pytest.mark.parametrize("fails_at", range(1, 6))
@@ -194,7 +204,7 @@ def test_a_release_that_fails_leaves_everything_adopted_and_can_be_tried_again(h
 
     plan = plan_release(home.site, OsKeyring())
     with pytest.raises(ConfigurationError, match="Input/output"):
-        carry_out_release(home.site, plan, OsKeyring(), replace_file=replace)
+        home.carry_out(plan, replace=replace)
     assert contents(adopted) == adopted
     assert home.run("release", "--yes") == 0
     assert contents(files) == files

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import keyring
 import pytest
@@ -10,7 +12,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
 from tests.adoption.home import CURSOR, contents
-from toolcrib.adoption.adopt import carry_out, plan_adoption
+from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
 from toolcrib.app.online import open_gateway
@@ -154,8 +156,37 @@ def test_secrets_leave_the_keyring_again_when_a_file_cannot_be_written(home, bac
         raise OSError(30, "Read-only file system")
 
     with pytest.raises(ConfigurationError):
-        carry_out(home.site, plan, OsKeyring(), replace_file=replace)
+        home.carry_out(plan, replace=replace)
     assert (backend.kept, contents(files)) == ({}, files)
+
+
+def test_secrets_stay_in_the_keyring_when_something_could_not_be_put_back(home, backend):
+    home.give_all()
+    cursor, codex = home.file("cursor"), home.file("codex")
+
+    def replace(source: Path, target: Path) -> None:
+        if target == codex:
+            cursor.write_bytes(cursor.read_bytes() + b"// Cursor was here\n")
+            raise OSError(28, "No space left on device")
+        os.replace(source, target)
+
+    with pytest.raises(ConfigurationError):
+        home.carry_out(plan_adoption(home.site, OsKeyring(), to_vault=True), replace=replace)
+    assert ("toolcrib", "notes.NOTES_TOKEN") in backend.kept
+    assert home.run("release", "--yes") == 0
+    assert b"s3cr3t-n0tes" in cursor.read_bytes()
+    assert backend.kept == {}
+
+
+def test_the_secrets_of_claude_code_are_in_no_backup_and_come_back(home, backend, claude):
+    entry = {"command": "notes", "args": [], "env": {"NOTES_TOKEN": "s3cr3t-n0tes"}}
+    file = home.give("claude-code", json.dumps({"mcpServers": {"notes": entry}}).encode())
+    assert home.run("adopt", "--yes", "--secrets", "keyring") == 0
+    kept = [file, home.own, *(one for one in home.site.folder.rglob("*") if one.is_file())]
+    assert not any(b"s3cr3t-n0tes" in one.read_bytes() for one in kept)
+    assert home.run("release", "--yes") == 0
+    assert json.loads(file.read_bytes()) == {"mcpServers": {"notes": entry}}
+    assert backend.kept == {}
 
 
 def test_a_machine_without_a_keyring_is_told_so_and_nothing_is_written(home, capsys):

@@ -33,6 +33,7 @@ PLACES = {
     ),
     "codex": ".codex/config.toml",
     "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
     "antigravity": ".gemini/antigravity/mcp_config.json",
     "junie": ".junie/mcp/mcp.json",
     "jetbrains": ".ai/mcp/mcp.json",
@@ -77,8 +78,8 @@ def test_every_client_with_a_usual_place_is_in_the_table():
         ("goose", "GOOSE_PATH_ROOT", "config/config.yaml"),
         ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json"),
         ("continue", "CONTINUE_GLOBAL_DIR", "config.yaml"),
-        ("opencode", "OPENCODE_CONFIG_DIR", "opencode.json"),
-        ("opencode", "OPENCODE_CONFIG", ""),
+        ("opencode", "XDG_CONFIG_HOME", "opencode/opencode.json"),
+        ("qwen", "QWEN_HOME", "settings.json"),
         ("copilot-cli", "COPILOT_HOME", "mcp-config.json"),
         ("crush", "CRUSH_GLOBAL_CONFIG", "crush.json"),
     ],
@@ -86,6 +87,20 @@ def test_every_client_with_a_usual_place_is_in_the_table():
 def test_folders_named_by_the_environment_are_followed(client, variable, file):
     machine = Machine(HOME, {variable: "/elsewhere"}, "linux")
     assert SOURCE_TYPES[client].places(machine)[0] == Path("/elsewhere") / file
+
+
+def test_opencode_reads_all_of_its_files_and_those_the_environment_names():
+    machine = Machine(HOME, {"OPENCODE_CONFIG": "/named.json", "OPENCODE_CONFIG_DIR": "/elsewhere"}, "linux")
+    assert [
+        str(file.relative_to(HOME) if file.is_relative_to(HOME) else file)
+        for file in SOURCE_TYPES["opencode"].more(machine)
+    ] == [
+        ".config/opencode/opencode.jsonc",
+        ".config/opencode/config.json",
+        "/named.json",
+        "/elsewhere/opencode.json",
+        "/elsewhere/opencode.jsonc",
+    ]
 
 
 @pytest.mark.parametrize(("variable", "client"), [("APPDATA", "vscode"), ("LOCALAPPDATA", "crush")])

@@ -31,17 +31,43 @@ def commands() -> list[str]:
     return [line.removeprefix("$ ") for line in TOUR[1].splitlines()]
 
 
-@pytest.mark.timeout(180)
-def test_every_line_of_the_tour_works_and_shows_what_it_says(process_environment: dict[str, str]) -> None:
-    # `python` and `toolcrib` are those of the environment the newcomer installed into, or activated.
+@pytest.fixture
+def shell(process_environment: dict[str, str]) -> dict[str, str]:
+    """Where `python` and `toolcrib` are those of the environment the newcomer installed into, or activated."""
     here = str(Path(sys.executable).parent)
-    env = {**process_environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    return {**process_environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
 
+
+@pytest.mark.timeout(180)
+def test_every_line_of_the_tour_works_and_shows_what_it_says(shell: dict[str, str]) -> None:
     for command in commands():
-        done = subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(shlex.split(command), env=shell, capture_output=True, text=True, timeout=60, check=False)
 
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         assert SHOWS.get(shlex.split(command)[1], "") in done.stdout, (command, done.stdout)
+
+
+@pytest.mark.timeout(120)
+def test_what_the_tour_adds_works_later_from_a_client_that_knows_nothing_of_the_shell(
+    shell: dict[str, str], tmp_path: Path
+) -> None:
+    for command in commands()[:2]:
+        subprocess.run(shlex.split(command), env=shell, capture_output=True, timeout=60, check=True)
+
+    # A client starts us by our full path, in some folder, and without the shell's search path.
+    later = {**shell, "PATH": str(tmp_path)}
+    words = ["execute", "clock", "days_between", "--args", '{"start": "2026-01-01", "end": "2026-01-31"}']
+    done = subprocess.run(
+        [sys.executable, "-m", "toolcrib", *words],
+        check=False,
+        env=later,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (done.returncode, "30" in done.stdout) == (0, True), (done.stdout, done.stderr)
 
 
 def test_the_tour_covers_what_people_do_first() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.storage.file_lock import file_lock
+from toolcrib.storage.file_lock import file_lock, lock_holder
 
 
 def test_a_held_lock_is_refused_to_others_and_free_afterwards(tmp_path: Path) -> None:
@@ -29,3 +29,12 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"), file_lock(tmp_path / "some.lock"):
         pass
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_who_is_refused_can_read_who_holds_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "some.lock"
+    assert lock_holder(path) == ""
+    with file_lock(path, holder="a rather long name of the first"):
+        pass
+    with file_lock(path, holder="the second"), file_lock(path, holder="the third") as third:
+        assert (third, lock_holder(path)) == (False, "the second")

@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import replace
 
 from toolcrib.adoption.client_file import ClientFile
+from toolcrib.adoption.client_steps import client_steps
 from toolcrib.adoption.clients import CLIENTS, Client
-from toolcrib.adoption.plan import ClientPlan, Plan, Planner
+from toolcrib.adoption.plan import ClientPlan, Plan
+from toolcrib.adoption.planner import Planner
 from toolcrib.adoption.records import recorded
 from toolcrib.adoption.secrets import Vault
 from toolcrib.adoption.site import Site
-from toolcrib.adoption.writes import FileWrite, Replace, write_all
+from toolcrib.adoption.vault_step import KeepSecrets
+from toolcrib.adoption.writer import Writer
+from toolcrib.adoption.writes import PRIVATE
 from toolcrib.errors import ConfigurationError
 
 
 def plan_adoption(
-    site: Site, vault: Vault, chosen: Collection[Client] = (), *, to_vault: bool = False, keep: Collection[str] = ()
+    site: Site,
+    vault: Vault,
+    chosen: Collection[Client] = (),
+    *,
+    to_vault: bool = False,
+    keep: Collection[str] = (),
+    local: bool = False,
 ) -> Plan:
     """What adopting these clients would do; without any, all that have servers to move."""
     files, skipped = _files(site, chosen)
-    plan = Planner(site, vault, to_vault=to_vault, keep=keep).plan(files)
-    if chosen:
-        return replace(plan, skipped=tuple(skipped))
-    idle = [client for client in plan.clients if not client.moves and not client.by_hand]
-    skipped += [(client.client, _why_idle(client)) for client in idle]
-    kept = tuple(client for client in plan.clients if client not in idle)
-    return replace(plan, clients=kept, skipped=tuple(skipped))
+    plan = Planner(site, vault, to_vault=to_vault, keep=keep, local=local).plan(files)
+    busy = {one.client.name for one in plan.clients if chosen or not _is_idle(one)}
+    first = {one.client.name: one for one in reversed(plan.clients)}
+    kept = [one for one in plan.clients if one.client.name in busy and (one.says_something or one in first.values())]
+    skipped += [(one.client, _why_idle(one)) for name, one in reversed(first.items()) if name not in busy]
+    return replace(plan, clients=tuple(kept), skipped=tuple(skipped))
 
 
 def plan_connection(site: Site, vault: Vault, client: Client) -> Plan:
     """What adding only our entry to one client would do; a file that is not there is made."""
-    return Planner(site, vault).plan([site.client_file(client)], with_servers=False)
+    plan = Planner(site, vault).plan(site.client_files(client), with_servers=False)
+    return replace(plan, clients=plan.clients[:1])
 
 
-def carry_out(site: Site, plan: Plan, vault: Vault, *, replace_file: Replace = os.replace) -> None:
-    """Do what was planned: all of it, or on any trouble nothing."""
-    with site.locked():
-        changed = [client for client in plan.clients if client.changes_something and not client.by_hand]
-        journal, backups = recorded(site, plan, changed)
-        own_writes = [FileWrite(plan.own.path, plan.own.content, plan.own_after)] if plan.own_after else []
-        client_writes = [FileWrite(one.file.path, one.file.content, one.after, mode=0o644) for one in changed]
-        with _stored(plan.secrets, vault):
-            # The journal first: whatever happens after it, release knows what to put back.
-            write_all([*backups, site.journal_write(journal), *own_writes, *client_writes], replace=replace_file)
+def carry_out(writer: Writer, site: Site, plan: Plan, vault: Vault) -> None:
+    """Do what was planned: all of it, or on any trouble nothing, also when a file is not as the plan saw it."""
+    # What could only be copied is recorded too: release has to know that the copies are not needed any more.
+    changed = [one for one in plan.clients if one.changes_something or (one.by_hand and one.moves)]
+    journal, backups = recorded(site, plan, changed)
+    clients = [step for one in plan.clients for step in client_steps(site, one.file, one.after)]
+    own = plan.own.rewritten(plan.own_after, PRIVATE)
+    secrets = KeepSecrets(vault, plan.secrets)
+    # The journal before what it is about: whatever happens then, release knows what to put back.
+    writer.take([secrets, *backups, plan.journal.rewritten(journal), own, *clients])
 
 
 def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], list[tuple[Client, str]]]:
@@ -54,20 +62,26 @@ def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], li
     skipped: list[tuple[Client, str]] = []
     for client in chosen or CLIENTS.values():
         try:
-            file = site.client_file(client)
-            file.listed(site.address)
+            found = site.client_files(client)
+            for file in found:
+                file.listed(site.address)
         except ConfigurationError as error:
             if chosen:
                 raise
             skipped.append((client, error.message))
             continue
-        if file.content is not None:
-            files.append(file)
-        elif chosen:
-            raise file.unusable(
+        files += [file for file in found if file.content is not None]
+        if chosen and all(file.content is None for file in found):
+            raise found[0].unusable(
                 "", f"is not there: {client.title} has no servers; `toolcrib connect {client.name}` adds Toolcrib"
             )
     return files, skipped
+
+
+def _is_idle(plan: ClientPlan) -> bool:
+    """Whether there is nothing to move, and no entry of ours to bring up to date."""
+    has_entry = not plan.entry_key
+    return not plan.moves and not (has_entry and plan.changes_something)
 
 
 def _why_idle(plan: ClientPlan) -> str:
@@ -76,24 +90,3 @@ def _why_idle(plan: ClientPlan) -> str:
     return (
         "adopted already" if not plan.entry_key else f"no servers; `toolcrib connect {plan.client.name}` adds Toolcrib"
     )
-
-
-@contextmanager
-def _stored(secrets: dict[str, str], vault: Vault) -> Iterator[None]:
-    """Have the secrets in the vault; they are taken out again when what follows fails."""
-    if not secrets:
-        yield
-        return
-    vault.require()
-    before = {name: vault.get(name) for name in secrets}
-    try:
-        for name, secret in secrets.items():
-            vault.put(name, secret)
-        yield
-    except BaseException:
-        for name, earlier in before.items():
-            if earlier is None:
-                vault.drop(name)
-            else:
-                vault.put(name, earlier)
-        raise

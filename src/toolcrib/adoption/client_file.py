@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.claude_code import FOLDERS, SERVERS, only_servers
 from toolcrib.adoption.clients import Client
 from toolcrib.adoption.fit import why_it_stays
+from toolcrib.adoption.read_back import checked
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
 from toolcrib.edit.changes import Change, EditRefused, Place, look_up
 from toolcrib.edit.document import edited
 from toolcrib.errors import ConfigurationError, Problem
-from toolcrib.model.server import Origin, ServerSpec
+from toolcrib.model.server import Origin, ServerSpec, StdioLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,16 @@ class Listed:
     spec: ServerSpec | None = None
     stays: str = ""
     is_gateway: bool = False
+    # The only folder in which its client uses it; empty for everywhere.
+    folder: str = ""
 
 
 @dataclass(frozen=True)
 class ClientFile:
-    """The file as it is now; `content` is None where there is none."""
+    """The file as it is now; `content` is None where there is none.
+
+    Of a file that only its client's own program writes, it is what the file says about servers.
+    """
 
     client: Client
     path: Path
@@ -41,8 +48,10 @@ class ClientFile:
 
     @classmethod
     def read(cls, client: Client, path: Path) -> ClientFile:
-        content = read_bytes(path, client.source_type.max_bytes) if is_there(path) else None
-        return cls(client, path, content)
+        if not is_there(path):
+            return cls(client, path, None)
+        content = read_bytes(path, client.source_type.max_bytes)
+        return cls(client, path, only_servers(content, path) if client.has_program else content)
 
     @cached_property
     def document(self) -> Any:
@@ -73,9 +82,9 @@ class ClientFile:
         return found if isinstance(found, list) else None
 
     def edited(self, changes: Sequence[Change]) -> bytes:
-        """The bytes of the file after the changes."""
+        """The bytes of the file after the changes, which were read back as we would read them."""
         try:
-            return edited(self.content or b"", self.client.language, changes)
+            return checked(edited(self.content or b"", self.client.language, changes), self.path)
         except EditRefused as refused:
             raise self.unusable("", f"cannot be edited: {refused}") from None
 
@@ -84,7 +93,15 @@ class ClientFile:
 
     def entries(self) -> Iterator[tuple[str, Place, Any]]:
         """Name, place and content of every entry as it is written."""
-        section = look_up(self.document, self.container)
+        yield from self._section(look_up(self.document, self.container))
+        if not self.client.has_program:
+            return
+        for folder, project in (self.document.get(FOLDERS) or {}).items():
+            servers = look_up(project, (SERVERS,))
+            if isinstance(servers, dict):
+                yield from ((key, (FOLDERS, folder, SERVERS, key), raw) for key, raw in servers.items())
+
+    def _section(self, section: Any) -> Iterator[tuple[str, Place, Any]]:
         if section is None:
             return
         if not isinstance(section, list if self.client.is_list else dict):
@@ -98,20 +115,29 @@ class ClientFile:
             yield str(name or number), (*self.container, number), raw
 
     def _listed(self, key: str, place: Place, raw: Any, own: OwnAddress) -> Listed:
+        folder = str(place[1]) if place[: len(self.container)] != self.container else ""
         if not isinstance(raw, dict):
-            return Listed(key, place, raw, stays="it is not an entry")
+            return Listed(key, place, raw, stays="it is not an entry", folder=folder)
         findings = Findings()
         # The importer sees a document with this entry alone, so that what it gives and says is about this one.
-        alone = _with_only(self.document, self.container, key, raw)
+        alone = {SERVERS: {key: raw}} if folder else _with_only(self.document, self.container, key, raw)
         specs = self.client.source_type.read(alone, Origin(self.client.name, str(self.path)), findings)
         if len(specs) != 1:
             problems = [problem.message for problem in (*findings.fatal, *findings.problems)]
-            return Listed(key, place, raw, stays=problems[0] if problems else "it is not a server that can be started")
-        (spec,) = specs
+            why = problems[0] if problems else "it is not a server that can be started"
+            return Listed(key, place, raw, stays=why, folder=folder)
+        spec = _in_folder(specs[0], folder)
         if is_gateway(spec.launch, own):
-            return Listed(key, place, raw, is_gateway=True)
+            return Listed(key, place, raw, is_gateway=True, folder=folder)
         stays = why_it_stays(raw, spec.launch)
-        return Listed(key, place, raw, None if stays else spec, stays)
+        return Listed(key, place, raw, None if stays else spec, stays, folder=folder)
+
+
+def _in_folder(spec: ServerSpec, folder: str) -> ServerSpec:
+    """The server started where its client would start it."""
+    if not folder or not isinstance(spec.launch, StdioLaunch) or spec.launch.cwd:
+        return spec
+    return replace(spec, launch=replace(spec.launch, cwd=folder))
 
 
 def _with_only(document: Any, container: Place, key: str, raw: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.environment import NOTHING, Environment
 from toolcrib.adoption.own_launch import OwnLaunch
 from toolcrib.config.places import Machine
 from toolcrib.config.source_types import SOURCE_TYPES, SourceType
@@ -27,8 +28,24 @@ def _typed(launch: OwnLaunch) -> Entry:
     return {"type": "stdio", **_plain(launch)}
 
 
+def _claude_code(launch: OwnLaunch) -> Entry:
+    # Else the model sees only the names of our tools, and has to look for them first.
+    return {**_typed(launch), "alwaysLoad": True}
+
+
 def _copilot_cli(launch: OwnLaunch) -> Entry:
-    return {"type": "local", **_plain(launch), "tools": ["*"]}
+    # As for Claude Code.
+    return {"type": "local", **_plain(launch), "tools": ["*"], "deferTools": "never"}
+
+
+def _codex(launch: OwnLaunch) -> Entry:
+    # The names before `env`, which becomes a table of its own.
+    more = {"env_vars": list(launch.names), "env": dict(launch.env)}
+    return {
+        "command": launch.command,
+        "args": list(launch.args),
+        **{key: value for key, value in more.items() if value},
+    }
 
 
 def _named(launch: OwnLaunch) -> Entry:
@@ -54,7 +71,7 @@ def _opencode(launch: OwnLaunch) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client: `name` is its type of source. `command` adds our entry by hand where its file must not be written."""
+    """One client; `name` is its type of source."""
 
     name: str
     title: str
@@ -63,9 +80,13 @@ class Client:
     language: Format = "json"
     shape: Shape = _plain
     is_list: bool = False
-    command: tuple[str, ...] = ()
+    # Whether its own program has to write its file.
+    has_program: bool = False
+    # Whether it reads all of its files together, and not only the first.
+    merges_files: bool = False
     # A list of the only servers the client starts, where a file has one.
     allowed: Place = ()
+    environment: Environment = NOTHING
 
     @property
     def source_type(self) -> SourceType:
@@ -76,36 +97,54 @@ class Client:
         places = self.source_type.places(machine)
         return next((place for place in places if place.exists()), places[0])
 
-    def by_hand(self, launch: OwnLaunch) -> list[str]:
-        """The command that makes the client add our entry itself."""
-        variables = [word for name, value in launch.env.items() for word in ("-e", f"{name}={value}")]
-        return [*self.command, *variables, "--", launch.command, *launch.args] if self.command else []
+    def files(self, machine: Machine) -> tuple[Path, ...]:
+        """That file, and the others that the client reads together with it."""
+        more = self.source_type.more(machine) if self.merges_files else ()
+        return (self.file(machine), *(place for place in more if place.exists()))
 
+    def entry(self, launch: OwnLaunch, names: tuple[str, ...] = ()) -> Entry:
+        """Our entry as this client writes it, so that these variables are handed on to us."""
+        return self.shape(self.environment.given_to(launch, names))
+
+
+_WHOLE = Environment(is_whole=True)
+_EDITOR = Environment(reference="${env:NAME}")
+_GEMINI = Environment(reference="$NAME")
+_CODEX = Environment(by_name=True)
+# The one it signs in with.
+_COPILOT_CLI = Environment(is_whole=True, withheld=frozenset(("GITHUB_TOKEN",)))
 
 _TABLE = (
     Client("claude-desktop", "Claude Desktop"),
     # It keeps its whole state in that file and writes it all the time: what we wrote would be lost, or its own.
-    Client("claude-code", "Claude Code", command=("claude", "mcp", "add", "--scope", "user", BUILT_IN_SERVER)),
-    Client("cursor", "Cursor"),
-    Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed),
-    Client("windsurf", "Windsurf"),
+    Client("claude-code", "Claude Code", (("mcpServers",),), shape=_claude_code, has_program=True, environment=_WHOLE),
+    Client("cursor", "Cursor", environment=_EDITOR),
+    Client("vscode", "VS Code", containers=(("servers",), ("mcpServers",)), shape=_typed, environment=_EDITOR),
+    Client("windsurf", "Windsurf", environment=_EDITOR),
     Client("cline", "Cline"),
-    Client("roo", "Roo Code"),
-    Client("zed", "Zed", containers=(("context_servers",),)),
+    Client("roo", "Roo Code", environment=_EDITOR),
+    Client("zed", "Zed", containers=(("context_servers",),), environment=_WHOLE),
     Client("continue", "Continue", containers=(("mcpServers",),), language="yaml", shape=_named, is_list=True),
-    Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose),
-    Client("codex", "Codex", containers=(("mcp_servers",),), language="toml"),
-    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed")),
+    Client("goose", "Goose", containers=(("extensions",),), language="yaml", shape=_goose, environment=_WHOLE),
+    Client("codex", "Codex", containers=(("mcp_servers",),), language="toml", environment=_CODEX, shape=_codex),
+    Client("gemini", "Gemini CLI", containers=(("mcpServers",),), allowed=("mcp", "allowed"), environment=_GEMINI),
+    Client("qwen", "Qwen Code", containers=(("mcpServers",),), allowed=("mcp", "allowed"), environment=_WHOLE),
     Client("antigravity", "Antigravity"),
     Client("junie", "Junie"),
     Client("jetbrains", "JetBrains AI Assistant"),
-    Client("copilot-jetbrains", "GitHub Copilot in JetBrains", (("servers",), ("mcpServers",)), shape=_typed),
-    Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli),
-    Client("lm-studio", "LM Studio"),
-    Client("opencode", "OpenCode", containers=(("mcp",),), shape=_opencode),
-    Client("kiro", "Kiro"),
+    Client(
+        "copilot-jetbrains",
+        "GitHub Copilot in JetBrains",
+        (("servers",), ("mcpServers",)),
+        shape=_typed,
+        environment=_EDITOR,
+    ),
+    Client("copilot-cli", "GitHub Copilot CLI", shape=_copilot_cli, environment=_COPILOT_CLI),
+    Client("lm-studio", "LM Studio", environment=_EDITOR),
+    Client("opencode", "OpenCode", (("mcp",),), shape=_opencode, merges_files=True, environment=_WHOLE),
+    Client("kiro", "Kiro", environment=Environment(reference="${NAME}")),
     Client("warp", "Warp", containers=(("mcpServers",), ("servers",))),
-    Client("amazon-q", "Amazon Q"),
-    Client("crush", "Crush", containers=(("mcp",),), shape=_typed),
+    Client("amazon-q", "Amazon Q", environment=_EDITOR),
+    Client("crush", "Crush", containers=(("mcp",),), shape=_typed, environment=_WHOLE),
 )
 CLIENTS: Mapping[str, Client] = {client.name: client for client in _TABLE}

@@ -45,7 +45,7 @@ def why_it_stays(raw: Any, launch: Launch) -> str:
         for key, why in _ONLY_THE_CLIENT.items():
             if raw.get(key):
                 return why
-    for text in _texts(launch):
+    for text in texts_of(launch):
         found = _CLIENT_VARIABLE.search(text) or _TEMPLATE.search(text)
         if found:
             return f"it names {found[0]}, which only its client knows"
@@ -56,7 +56,8 @@ def why_it_stays(raw: Any, launch: Launch) -> str:
     return ""
 
 
-def _texts(launch: Launch) -> Iterator[str]:
+def texts_of(launch: Launch) -> Iterator[str]:
+    """Every text of a launch that may refer to something."""
     if isinstance(launch, StdioLaunch):
         yield from (launch.command, *launch.args, *launch.env.values(), launch.env_file or "", launch.cwd or "")
     else:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.entry import entry_of
+from toolcrib.adoption.read_back import checked
+from toolcrib.adoption.writes import FileWrite
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.findings import Findings
@@ -36,17 +40,20 @@ def own_config_path(explicit: Path | None, *, env: Mapping[str, str], home: Path
 
 @dataclass(frozen=True)
 class OwnFile:
-    """The file as it is now; `content` is None where there is none yet."""
+    """The file as it is now; `content` and `mode` are None where there is none yet."""
 
     path: Path
     content: bytes | None = field(repr=False)
+    mode: int | None = None
 
     @classmethod
     def read(cls, path: Path) -> OwnFile:
         if path.suffix not in _LANGUAGES:
             known = ", ".join(_LANGUAGES)
             raise ConfigurationError([Problem("", f"cannot be edited: expected a file of one of {known}", str(path))])
-        return cls(path, read_bytes(path) if is_there(path) else None)
+        if not is_there(path):
+            return cls(path, None)
+        return cls(path, read_bytes(path), stat.S_IMODE(path.stat().st_mode))
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
@@ -87,6 +94,15 @@ class OwnFile:
             return OwnFile(self.path, self._fresh()).with_servers(entries)
         return self.edited(self._additions(entries)) if entries else self.content
 
+    def holds(self, spec: ServerSpec) -> bool:
+        """Whether a file like this one would give the server back as it was put in."""
+        try:
+            written = OwnFile(self.path, None).with_servers({spec.name: entry_of(spec)})
+            found = OwnFile(self.path, written).servers.get(spec.name)
+        except ConfigurationError:
+            return False
+        return found is not None and entry_of(found) == entry_of(spec) and found.launch == spec.launch
+
     def without_servers(self, names: Sequence[str]) -> bytes:
         places = [place for name in names if (place := self.place_of(name))]
         # From the end, so that the numbers of list items before stay true.
@@ -103,14 +119,19 @@ class OwnFile:
         key = "enabled" if "enabled" in entry or not enabled else None
         return self.edited([*changes, Put((*place, key), enabled)] if key else changes)
 
+    def rewritten(self, after: bytes | None, mode: int | None = None) -> FileWrite:
+        """The step that gives the file these bytes; without a mode it keeps the one it has."""
+        return FileWrite(self.path, self.content, after, mode, self.mode)
+
     def unknown(self, name: str) -> ServerNotFound:
         close = nearest(name, self.servers)
         hint = f"Did you mean '{close}'?" if close else f"Servers there: {', '.join(self.servers) or 'none'}"
         return ServerNotFound(f"no server '{name}' in {self.path}", hint=hint)
 
     def edited(self, changes: Sequence[Change]) -> bytes:
+        """The bytes after the changes, which were read back as a gateway would read them."""
         try:
-            return edited(self.content or b"", self._language, changes)
+            return checked(edited(self.content or b"", self._language, changes), self.path)
         except EditRefused as refused:
             message = f"cannot be edited: {refused}"
             raise ConfigurationError([Problem("", message, str(self.path))]) from None

@@ -10,16 +10,22 @@ from pathlib import Path
 
 from toolcrib.model.server import BUILT_IN_SERVER
 
+# Where our files are, when TOOLCRIB_HOME does not say.
+_FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _UV_ENVIRONMENTS = ("archive-v0", "environments-v2")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnLaunch:
-    """The command, its arguments and its variables, before any client's spelling."""
+    """The command, its arguments and its variables, before any client's spelling.
+
+    `names` are variables that the client hands on as they are, where it can be asked to.
+    """
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
 
 def own_launch(env: Mapping[str, str], config: Path | None, *, python: Path | None = None) -> OwnLaunch:
@@ -29,8 +35,8 @@ def own_launch(env: Mapping[str, str], config: Path | None, *, python: Path | No
     """
     words = _program(python or Path(sys.executable), env.get("PATH"))
     told = ("--config", str(config)) if config else ()
-    home = env.get("TOOLCRIB_HOME")
-    kept = {"TOOLCRIB_HOME": str(Path(home).expanduser().absolute())} if home else {}
+    places = ("TOOLCRIB_HOME",) if env.get("TOOLCRIB_HOME") else _FOLDERS
+    kept = {name: str(Path(place).expanduser().absolute()) for name in places if (place := env.get(name))}
     return OwnLaunch(words[0], (*words[1:], *told, "serve"), kept)
 
 

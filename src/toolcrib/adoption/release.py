@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from toolcrib.adoption.client_file import ClientFile
-from toolcrib.adoption.clients import CLIENTS
-from toolcrib.adoption.journal import ClientRecord, Journal, OwnRecord, digest, entry_digest
+from toolcrib.adoption.client_steps import client_steps
+from toolcrib.adoption.give_back import BY_HAND, Return, Returned
+from toolcrib.adoption.journal import (
+    Journal,
+    JournalFile,
+    OwnRecord,
+    client_of,
+    digest,
+    entry_digest,
+)
 from toolcrib.adoption.own_file import OwnFile
-from toolcrib.adoption.secrets import Vault, opened
+from toolcrib.adoption.secrets import Vault
 from toolcrib.adoption.site import Site
-from toolcrib.adoption.writes import FileWrite, Replace, write_all
-from toolcrib.edit.changes import Change, Drop, Put, look_up
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """What becomes of one client's file: `how` is restored, merged or unchanged."""
-
-    name: str
-    path: Path
-    how: str
-    before: bytes | None = field(repr=False)
-    after: bytes | None = field(repr=False)
-    servers: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    # A merge cannot put back comments inside of entries: what had them stays to be looked at.
-    kept_backups: tuple[str, ...] = ()
+from toolcrib.adoption.writer import Writer
+from toolcrib.adoption.writes import FileWrite
+from toolcrib.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,89 +34,34 @@ class ReleasePlan:
     own: FileWrite | None
     own_removed: tuple[str, ...]
     remarks: tuple[str, ...]
-    journal: Journal
-    dropped_backups: tuple[str, ...]
+    # What is adopted now, and what will be after it.
+    journal: JournalFile
+    journal_after: Journal
     dropped_secrets: tuple[str, ...]
 
 
 def plan_release(site: Site, vault: Vault, chosen: Collection[str] = ()) -> ReleasePlan:
     """What releasing these clients would do; without any, all that were adopted."""
-    journal = site.journal()
-    names = [name for name in journal.clients if not chosen or name in chosen]
-    returned = tuple([_Return(site, vault, journal, name).planned() for name in names])
-    return _OwnRelease(site, journal, names).planned(returned)
+    file = site.journal_file()
+    journal = file.journal()
+    keys = [key for key in journal.clients if not chosen or client_of(key) in chosen]
+    names: set[str] = set()
+    returned = {key: Return(site, vault, journal, key, names).planned() for key in keys}
+    released = [key for key, one in returned.items() if one.how != BY_HAND]
+    return _OwnRelease(site, journal, released).planned(file, tuple(returned.values()))
 
 
-def carry_out_release(site: Site, plan: ReleasePlan, vault: Vault, *, replace_file: Replace = os.replace) -> None:
-    """Do what was planned: all of it, or on any trouble nothing."""
-    with site.locked():
-        clients = [FileWrite(one.path, one.before, one.after) for one in plan.clients]
-        own = [plan.own] if plan.own else []
-        # The journal last: until then a second release can finish what this one began.
-        write_all([*clients, *own, site.journal_write(plan.journal)], replace=replace_file)
-        for name in plan.dropped_backups:
-            (site.folder / name).unlink(missing_ok=True)
-        for name in plan.dropped_secrets:
-            vault.drop(name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Return:
-    """Works out what one client gets back."""
-
-    site: Site
-    vault: Vault
-    journal: Journal
-    name: str
-
-    @property
-    def record(self) -> ClientRecord:
-        return self.journal.clients[self.name]
-
-    def planned(self) -> Returned:
-        record = self.record
-        file = ClientFile.read(CLIENTS[self.name], Path(record.file))
-        now = digest(file.content)
-        servers = tuple(moved.key for moved in record.moved)
-        if now == record.before:
-            return Returned(self.name, file.path, "unchanged", file.content, file.content)
-        if file.content is None or (record.is_intact and now == record.after):
-            first = record.backups[0]
-            before = self._backup(first).content if first else None
-            return Returned(self.name, file.path, "restored", file.content, before, servers)
-        return self._merged(file)
-
-    def _merged(self, file: ClientFile) -> Returned:
-        there = {key for key, _, _ in file.entries()}
-        count = len(there)
-        changes: list[Change] = []
-        remarks: list[str] = []
-        back: list[str] = []
-        for moved in self.record.moved:
-            if moved.key in there:
-                remarks.append(f"{moved.key} is there again already and is left as it is")
-                continue
-            old = self._backup(moved.backup)
-            place = next(place for key, place, _ in old.entries() if key == moved.key)
-            key = count + len(back) if file.client.is_list else moved.key
-            changes.append(Put((*file.container, key), look_up(old.document, place)))
-            back.append(moved.key)
-        ours = [one.place for one in file.listed(self.site.address) if one.is_gateway and one.key == self.record.entry]
-        allowed = file.allowed() or []
-        if ours and self.record.entry in allowed:
-            ours.append((*file.client.allowed, allowed.index(self.record.entry)))
-        after = file.edited([*changes, *map(Drop, ours)])
-        kept = [name for name in self.record.backups if name and not self._is_sealed(name)]
-        remarks += [f"the file as it was is kept: {self.site.folder / name}" for name in kept]
-        return Returned(self.name, file.path, "merged", file.content, after, tuple(back), tuple(remarks), tuple(kept))
-
-    def _is_sealed(self, name: str) -> bool:
-        content = self.site.backup(name)
-        return any(mark.encode() in content for mark in self.journal.seals)
-
-    def _backup(self, name: str) -> ClientFile:
-        content = opened(self.site.backup(name), self.journal.seals, self.vault)
-        return ClientFile(CLIENTS[self.name], Path(self.record.file), content)
+def carry_out_release(writer: Writer, site: Site, plan: ReleasePlan, vault: Vault) -> None:
+    """Do what was planned: all of it, or on any trouble nothing, also when a file is not as the plan saw it."""
+    clients = [step for one in plan.clients for step in client_steps(site, one.file, one.after)]
+    own = [plan.own] if plan.own else []
+    kept = [FileWrite(file, None, content) for one in plan.clients for file, content in one.kept]
+    # The journal last, when all the others hold: until then a second release can finish what this one began.
+    writer.take([*kept, *clients, *own], then=[plan.journal.rewritten(plan.journal_after)])
+    for name in plan.journal.journal().backups() - plan.journal_after.backups():
+        (site.folder / name).unlink(missing_ok=True)
+    for name in plan.dropped_secrets:
+        vault.drop(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +72,7 @@ class _OwnRelease:
     journal: Journal
     names: Collection[str]
 
-    def planned(self, returned: tuple[Returned, ...]) -> ReleasePlan:
+    def planned(self, file: JournalFile, returned: tuple[Returned, ...]) -> ReleasePlan:
         left = {name: record for name, record in self.journal.clients.items() if name not in self.names}
         servers = {
             name: msgspec.structs.replace(record, clients=tuple(one for one in record.clients if one in left))
@@ -143,28 +80,26 @@ class _OwnRelease:
         }
         gone = [name for name, record in servers.items() if not record.clients]
         own = self.journal.own
-        file = OwnFile.read(Path(own.file)) if own else None
-        removed, remarks = self._removable(file, gone) if file else ([], [])
-        write = self._own_write(own, file, removed, is_last=not left) if own and file else None
+        own_file = OwnFile.read(Path(own.file)) if own else None
+        removed, remarks = self._removable(own_file, gone) if own_file else ([], [])
+        write = self._own_write(own, own_file, removed, is_last=not left) if own and own_file else None
         journal = Journal(
             own=self._own_record(own, write) if left else None,
             clients=left,
             servers={name: record for name, record in servers.items() if record.clients},
             seals=self.journal.seals if left else {},
         )
-        return ReleasePlan(
-            returned,
-            write,
-            tuple(removed),
-            tuple(remarks),
-            journal,
-            self._unneeded_backups(journal, [name for one in returned for name in one.kept_backups]),
-            tuple(secret for name in removed for secret in self.journal.servers[name].secrets),
-        )
+        secrets = tuple(secret for name in removed for secret in self.journal.servers[name].secrets)
+        return ReleasePlan(returned, write, tuple(removed), tuple(remarks), file, journal, secrets)
 
     def _removable(self, file: OwnFile, gone: list[str]) -> tuple[list[str], list[str]]:
         """Of the servers that no client relies on any more, those still as we wrote them; others are the user's now."""
         removed, remarks = [], []
+        try:
+            _ = file.document
+        except ConfigurationError:
+            # A slip in our file must not keep the clients from getting theirs back.
+            return [], [f"{file.path} can't be read and stays as it is"]
         for name in gone:
             entry = file.entry(name)
             if entry is None:
@@ -177,26 +112,20 @@ class _OwnRelease:
         return removed, remarks
 
     def _own_write(self, own: OwnRecord, file: OwnFile, removed: list[str], *, is_last: bool) -> FileWrite:
-        if is_last and own.is_intact and digest(file.content) == own.after:
+        if is_last and own.is_as_we_left_it(digest(file.content)):
             before = self.site.backup(own.backup) if own.backup else None
-            return FileWrite(file.path, file.content, before)
-        after = file.without_servers(removed) if removed else file.content
-        return FileWrite(file.path, file.content, after)
+            return file.rewritten(before, own.mode)
+        return file.rewritten(file.without_servers(removed) if removed else file.content)
 
     def _own_record(self, own: OwnRecord | None, write: FileWrite | None) -> OwnRecord | None:
         if own is None or write is None:
             return own
-        is_intact = own.is_intact and digest(write.before) == own.after
-        return msgspec.structs.replace(own, after=digest(write.after), is_intact=is_intact)
-
-    def _unneeded_backups(self, journal: Journal, spared: list[str]) -> tuple[str, ...]:
-        kept = [*_backups(journal), *spared]
-        return tuple(name for name in _backups(self.journal) if name and name not in kept)
-
-
-def _backups(journal: Journal) -> list[str]:
-    own = [journal.own.backup] if journal.own else []
-    return [*own, *(name for record in journal.clients.values() for name in record.backups)]
+        return msgspec.structs.replace(
+            own,
+            after=digest(write.after),
+            earlier=(*own.earlier, own.after),
+            is_intact=own.is_as_we_left_it(digest(write.before)),
+        )
 
 
 def _is_item(file: OwnFile, name: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Any
 
-from toolcrib.adoption.own_file import check_new_server
-from toolcrib.adoption.writes import FileWrite, write_all
+from toolcrib.adoption.own_file import OwnFile, check_new_server
+from toolcrib.adoption.program_meant import program_meant
 from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import perform, say, show_json, site_of, tilde
+from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 from toolcrib.cli.moving_parsers import read_rest
 from toolcrib.errors import ValidationError
 
@@ -20,22 +22,27 @@ def run(options: argparse.Namespace) -> int:
 def _add(options: argparse.Namespace) -> int:
     name, entry = options.name, _entry(options)
     check_new_server(name, entry)
-    own = site_of(options).own_file()
-    if own.place_of(name):
-        raise ValidationError(f"'{name}' is in {own.path} already", hint=f"`toolcrib remove {name}` takes it out.")
-    write_all([FileWrite(own.path, own.content, own.with_servers({name: entry}))])
+    own = edit_own_file(options, lambda own: _with_server(own, name, entry))
     if options.json:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
-        say(f"{name} is now in {tilde(own.path)}")
+        runs = f"; it runs {command}" if options.words and (command := entry["command"]) != options.words[0] else ""
+        say(f"{name} is now in {tilde(own.path)}{runs}")
     return OK
+
+
+def _with_server(own: OwnFile, name: str, entry: dict[str, Any]) -> bytes:
+    if own.place_of(name):
+        raise ValidationError(f"'{name}' is in {own.path} already", hint=f"`toolcrib remove {name}` takes it out.")
+    return own.with_servers({name: entry})
 
 
 def _entry(options: argparse.Namespace) -> dict[str, Any]:
     if options.words:
         if options.header:
             raise ValidationError("--header goes with a URL, not with a command")
-        entry: dict[str, Any] = {"command": options.words[0], "args": options.words[1:]}
+        command = program_meant(options.words[0], os.environ, Path.cwd())
+        entry: dict[str, Any] = {"command": command, "args": options.words[1:]}
         values = _pairs(options.env, "=", "--env")
         return {key: value for key, value in {**entry, "env": values}.items() if value}
     if options.env:

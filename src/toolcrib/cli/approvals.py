@@ -7,11 +7,10 @@ import sys
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
-from toolcrib.adoption.writes import FileWrite, write_all
 from toolcrib.capabilities.proposal import Proposal
 from toolcrib.cli.approval_text import as_json, date, print_proposal
 from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import site_of, tilde
+from toolcrib.cli.moving import edit_own_file, site_of, tilde
 from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
@@ -54,8 +53,9 @@ def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
 def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     proposal = door.capabilities.approvals.get(options.request)
     own = site_of(options).own_file()
-    write = _addition(own, proposal)
-    if proposal.state == "approved" and write is None:
+    # What stands in the way of writing it is said before anyone is asked.
+    is_written = _with_server(own, proposal) == own.content
+    if proposal.state == "approved" and is_written:
         return _already(output, proposal)
     if not output.as_json:
         print_proposal(output.out, proposal)
@@ -65,8 +65,7 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if proposal.state != "approved":
         proposal = door.capabilities.review.approve(proposal.id, person(), options.reason, expected=proposal)
     # After the decision: what was not approved must never be in the configuration.
-    if write is not None:
-        write_all([write])
+    edit_own_file(options, lambda own: _with_server(own, proposal))
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "config": str(own.path)})
     else:
@@ -82,7 +81,7 @@ def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     own = site_of(options).own_file()
     removed = before.state == "approved" and _is_ours(own, proposal)
     if removed:
-        write_all([FileWrite(own.path, own.content, own.without_servers([proposal.server]))])
+        edit_own_file(options, lambda own: _without_server(own, proposal))
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "removed": removed})
     else:
@@ -99,10 +98,10 @@ def _already(output: Output, proposal: Proposal) -> int:
     return OK
 
 
-def _addition(own: OwnFile, proposal: Proposal) -> FileWrite | None:
-    """What has to be written for the server to be offered; None where it is there already."""
+def _with_server(own: OwnFile, proposal: Proposal) -> bytes | None:
+    """The file with the server in it, as it is where it is there already."""
     if _is_ours(own, proposal):
-        return None
+        return own.content
     if own.place_of(proposal.server):
         raise ValidationError(
             f"{own.path} has another server called {proposal.server}",
@@ -110,7 +109,11 @@ def _addition(own: OwnFile, proposal: Proposal) -> FileWrite | None:
         )
     entry = _entry(proposal)
     check_new_server(proposal.server, entry)
-    return FileWrite(own.path, own.content, own.with_servers({proposal.server: entry}))
+    return own.with_servers({proposal.server: entry})
+
+
+def _without_server(own: OwnFile, proposal: Proposal) -> bytes | None:
+    return own.without_servers([proposal.server]) if _is_ours(own, proposal) else own.content
 
 
 def _is_ours(own: OwnFile, proposal: Proposal) -> bool:

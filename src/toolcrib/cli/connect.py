@@ -6,7 +6,7 @@ import argparse
 
 from toolcrib.adoption.adopt import carry_out, plan_connection
 from toolcrib.cli.exits import CONFIGURATION, OK
-from toolcrib.cli.moving import client_named, perform, say, show_json, site_of
+from toolcrib.cli.moving import Work, client_named, perform, planned, say, show_json, site_of
 from toolcrib.cli.plan_text import plan_json, show_plan
 from toolcrib.config.os_keyring import OsKeyring
 
@@ -16,19 +16,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _connect(options: argparse.Namespace) -> int:
-    site, vault = site_of(options), OsKeyring()
-    plan = plan_connection(site, vault, client_named(options.client))
-    (client,) = plan.clients
-    if not options.json:
-        show_plan(plan)
-    has_work = client.changes_something
+    site, vault, client = site_of(options), OsKeyring(), client_named(options.client)
     # Naming the one client is the consent; --dry-run only looks.
-    is_done = has_work and not options.dry_run
-    if is_done:
-        carry_out(site, plan, vault)
+    options.yes = True
+    plan, is_done = planned(
+        options,
+        Work(
+            site,
+            plan=lambda: plan_connection(site, vault, client),
+            show=lambda plan: None if options.json else show_plan(plan),
+            has_work=lambda plan: plan.clients[0].changes_something,
+            write=lambda writer, plan: carry_out(writer, site, plan, vault),
+        ),
+    )
+    (found,) = plan.clients
     if options.json:
         show_json(plan_json(plan, is_done=is_done))
-    elif not client.by_hand:
+    elif not found.by_hand:
         said = "Done. Restart it to see it." if is_done else "Nothing was written."
-        say(said if has_work else f"{client.client.title} has Toolcrib already.")
-    return CONFIGURATION if client.by_hand else OK
+        say(said if found.changes_something else f"{client.title} has Toolcrib already.")
+    return CONFIGURATION if found.by_hand else OK

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from toolcrib.adoption.writes import FileWrite, write_all
 from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import perform, say, show_json, site_of, tilde
+from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 
 
 def run(options: argparse.Namespace) -> int:
@@ -15,8 +14,7 @@ def run(options: argparse.Namespace) -> int:
 
 def switch(options: argparse.Namespace, *, enabled: bool) -> int:
     """Write whether a server is offered."""
-    own = site_of(options).own_file()
-    write_all([FileWrite(own.path, own.content, own.with_enabled(options.name, enabled))])
+    own = edit_own_file(options, lambda own: own.with_enabled(options.name, enabled))
     if options.json:
         show_json({"success": True, "name": options.name, "enabled": enabled, "config": str(own.path)})
     else:

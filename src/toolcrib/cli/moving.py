@@ -8,16 +8,32 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from toolcrib.adoption.clients import CLIENTS, Client
+from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.site import Site
+from toolcrib.adoption.writer import Writer
 from toolcrib.cli.exits import CONFIGURATION, USAGE
 from toolcrib.cli.moving_parsers import WrongWords
 from toolcrib.cli.terminal import clean_lines
 from toolcrib.config.names import did_you_mean
-from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[P]):
+    """What one command plans, says and writes."""
+
+    site: Site
+    plan: Callable[[], P]
+    show: Callable[[P], None]
+    has_work: Callable[[P], bool]
+    write: Callable[[Writer, P], None]
 
 
 def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:
@@ -66,6 +82,40 @@ def client_named(name: str) -> Client:
             return client
     known = ", ".join(CLIENTS)
     raise ValidationError(f"no client is known as '{name}'{did_you_mean(name, CLIENTS)}", hint=f"Known: {known}")
+
+
+def planned(options: argparse.Namespace, work: Work[P]) -> tuple[P, bool]:
+    """Plan, show it and, with consent, do it; what was planned, and whether it was done.
+
+    With consent given beforehand all of it happens under one lock. A person who is asked takes their time: the lock is
+    taken after the answer, and only what was shown is done.
+    """
+    if options.yes and not options.dry_run:
+        with work.site.writing(options.command) as writer:
+            plan = work.plan()
+            work.show(plan)
+            if work.has_work(plan):
+                work.write(writer, plan)
+            return plan, work.has_work(plan)
+    plan = work.plan()
+    work.show(plan)
+    if not work.has_work(plan) or not may_go_ahead(options):
+        return plan, False
+    with work.site.writing(options.command) as writer:
+        if work.plan() != plan:
+            message = "something was changed since this was shown; nothing was written, try again"
+            raise ConfigurationError([Problem("", message)])
+        work.write(writer, plan)
+    return plan, True
+
+
+def edit_own_file(options: argparse.Namespace, change: Callable[[OwnFile], bytes | None]) -> OwnFile:
+    """Change our own file as it is when nobody else writes; the file as it was before."""
+    site = site_of(options)
+    with site.writing(options.command) as writer:
+        own = site.own_file()
+        writer.take([own.rewritten(change(own))])
+    return own
 
 
 def may_go_ahead(options: argparse.Namespace) -> bool:

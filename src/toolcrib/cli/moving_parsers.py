@@ -23,6 +23,9 @@ def add_moving_commands(commands: Any) -> None:
         default="keep",
         help="keep plaintext tokens and keys in our file (default), or move them to the keyring of this machine",
     )
+    adopt.add_argument(
+        "--local", action="store_true", help="also move servers that Claude Code has for single folders only"
+    )
     adopt.add_argument("--keep", action="append", default=[], metavar="NAME", help="leave this server in its client")
     release = _command(commands, "release", "give the clients their servers back and take Toolcrib out of them")
     _add_clients(release, "clients to release (default: all that were adopted)")
@@ -61,7 +64,7 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     rest.words = command
     for key in ("env", "header"):
         setattr(rest, key, [*getattr(options, key), *getattr(rest, key)])
-    rest.json = options.json
+    rest.json, rest.command = options.json, options.command
     rest.config = getattr(rest, "config", None) or options.config
     if not rest.name:
         raise WrongWords("expected the name of a server")

@@ -24,16 +24,37 @@ def show_plan(plan: Plan) -> None:
 def _show_client(plan: ClientPlan) -> None:
     say(f"{plan.client.title}  {tilde(plan.file.path)}")
     for move in plan.moves:
-        say(f"  moves  {_move_text(move)}")
+        say(f"  {'copies' if plan.by_hand else 'moves'}  {_move_text(move)}")
     for one in plan.stays:
         say(f"  stays  {one.key}" + (f": {one.stays}" if one.stays else ""))
+    _show_variables(plan)
     if plan.by_hand:
-        say(f"  {plan.client.title} rewrites this file while it runs, so it is not written. Add Toolcrib there with:")
-        say(f"    {shlex.join(plan.by_hand)}")
+        _show_by_hand(plan)
     elif plan.changes_something:
         for line in plan.diff():
             say(f"    {line}")
     say()
+
+
+def _show_by_hand(plan: ClientPlan) -> None:
+    title = plan.client.title
+    say(f"  {title} writes this file itself, and its program `claude` was not found: nothing is changed there.")
+    if plan.moves:
+        say("  Its servers are copied to our own file, so that you lose nothing when you remove them there.")
+    say(f"  Install {title} and run this again, or type:")
+    for words in plan.by_hand:
+        say(f"    {shlex.join(words)}")
+
+
+def _show_variables(plan: ClientPlan) -> None:
+    title = plan.client.title
+    if plan.hands_on and plan.changes_something:
+        say(f"  {title} hands on to Toolcrib, from its own environment: {', '.join(plan.hands_on)}")
+    for server, names in plan.lacking:
+        say(
+            f"  warning: {server} needs {', '.join(names)}, which {title} does not hand on. Write the value into its entry"
+        )
+        say(f"  in our file, or leave the server where it is with --keep {server}.")
 
 
 def _move_text(move: Move) -> str:
@@ -61,6 +82,10 @@ def _client_json(plan: ClientPlan) -> dict[str, Any]:
         "moves": [_move_json(move) for move in plan.moves],
         "stays": [{"name": one.key, "why": one.stays} for one in plan.stays],
     }
+    if plan.hands_on and plan.changes_something:
+        found["handsOn"] = list(plan.hands_on)
+    if plan.lacking:
+        found["lacking"] = [{"name": server, "variables": list(names)} for server, names in plan.lacking]
     if plan.by_hand:
         return {**found, "byHand": plan.by_hand}
     entry = {"entry": plan.entry_key} if plan.entry_key else {}

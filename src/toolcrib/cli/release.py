@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from toolcrib.adoption.give_back import BY_HAND
 from toolcrib.adoption.release import ReleasePlan, carry_out_release, plan_release
-from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import client_named, may_go_ahead, perform, say, show_json, site_of, tilde
+from toolcrib.cli.exits import CONFIGURATION, OK
+from toolcrib.cli.moving import Work, client_named, perform, planned, say, show_json, site_of, tilde
 from toolcrib.config.os_keyring import OsKeyring
 
 _HOW = {
-    "restored": "gets back exactly the file it had",
+    "restored": "gets back exactly what it had",
     "merged": "was changed since: its servers are put back beside what is there now",
     "unchanged": "is as it was before",
+    BY_HAND: "is not released",
 }
 
 
@@ -23,17 +25,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _release(options: argparse.Namespace) -> int:
     site, vault = site_of(options), OsKeyring()
-    plan = plan_release(site, vault, [client_named(name).name for name in options.clients])
-    if not options.json:
-        _show(plan)
-    is_done = bool(plan.clients) and may_go_ahead(options)
-    if is_done:
-        carry_out_release(site, plan, vault)
+    chosen = [client_named(name).name for name in options.clients]
+    plan, is_done = planned(
+        options,
+        Work(
+            site,
+            plan=lambda: plan_release(site, vault, chosen),
+            show=lambda plan: None if options.json else _show(plan),
+            has_work=lambda plan: any(one.how != BY_HAND for one in plan.clients),
+            write=lambda writer, plan: carry_out_release(writer, site, plan, vault),
+        ),
+    )
     if options.json:
         show_json(_as_json(plan, is_done=is_done))
     elif plan.clients:
         say("Done. Restart these clients to see it." if is_done else "Nothing was written.")
-    return OK
+    return CONFIGURATION if any(one.how == BY_HAND for one in plan.clients) else OK
 
 
 def _show(plan: ReleasePlan) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from toolcrib.adoption.writes import FileWrite, write_all
+from toolcrib.adoption.own_file import OwnFile
 from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import perform, say, show_json, site_of, tilde
+from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 
 
 def run(options: argparse.Namespace) -> int:
@@ -14,12 +14,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    own = site_of(options).own_file()
-    if not own.place_of(options.name):
-        raise own.unknown(options.name)
-    write_all([FileWrite(own.path, own.content, own.without_servers([options.name]))])
+    own = edit_own_file(options, lambda own: _without_server(own, options.name))
     if options.json:
         show_json({"success": True, "name": options.name, "config": str(own.path)})
     else:
         say(f"{options.name} is no longer in {tilde(own.path)}")
     return OK
+
+
+def _without_server(own: OwnFile, name: str) -> bytes:
+    if not own.place_of(name):
+        raise own.unknown(name)
+    return own.without_servers([name])

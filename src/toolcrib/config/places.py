@@ -193,10 +193,22 @@ def lm_studio(machine: Machine) -> Places:
 
 
 def opencode(machine: Machine) -> Places:
-    if named := machine.env.get("OPENCODE_CONFIG"):
-        return (Path(named),)
-    folder = machine.named_by("OPENCODE_CONFIG_DIR", machine.dot_config / "opencode")
-    return (folder / "opencode.json", folder / "opencode.jsonc")
+    folder = machine.dot_config / "opencode"
+    return (folder / "opencode.json", folder / "opencode.jsonc", folder / "config.json")
+
+
+def opencode_others(machine: Machine) -> Places:
+    """OpenCode reads all files of its folder, and those that variables name, as one."""
+    usual = opencode(machine)
+    main = next((place for place in usual if place.exists()), usual[0])
+    named = [Path(file) for file in (machine.env.get("OPENCODE_CONFIG"),) if file]
+    if folder := machine.env.get("OPENCODE_CONFIG_DIR"):
+        named += [Path(folder) / "opencode.json", Path(folder) / "opencode.jsonc"]
+    return tuple(dict.fromkeys(place for place in (*usual, *named) if place != main))
+
+
+def qwen(machine: Machine) -> Places:
+    return (machine.named_by("QWEN_HOME", machine.home / ".qwen") / "settings.json",)
 
 
 def kiro(machine: Machine) -> Places:

@@ -87,6 +87,11 @@ def resolve(text: str, env: Mapping[str, str]) -> str:
     return resolved
 
 
+def named_variables(text: str) -> Iterator[str]:
+    """The variables a text refers to, those with a default included."""
+    return (match["name"] for match in _REFERENCE.finditer(text) if match["name"])
+
+
 def resolve_launch(
     launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
 ) -> Launch:
@@ -139,7 +144,7 @@ def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
 def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
     """What a child process may see: a few harmless variables, passEnv, the envFile, and the entry's env over all."""
     harmless = {name: value for name, value in env.items() if _HARMLESS_VARIABLE.fullmatch(name)}
-    passed = {name: env[name] for name in launch.pass_env if name in env}
+    passed = {name: value for name in launch.pass_env if (value := _value(name, env)) is not None}
     return {**harmless, **passed, **_env_file(launch, server), **launch.env}
 
 
@@ -181,7 +186,7 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_ke
             return "$"
         if name is None:
             return _foreign_value(match, env, missing, from_keyring)
-        found = env.get(name)
+        found = _value(name, env)
         if default is not None:
             return found or default
         if found is None:
@@ -189,6 +194,15 @@ def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_ke
         return found or ""
 
     return _REFERENCE.sub(value, text)
+
+
+def _value(name: str, env: Mapping[str, str]) -> str | None:
+    """The variable, or None where it is not set.
+
+    A client that is asked to hand on a variable it does not have hands on the text that names it.
+    """
+    found = env.get(name)
+    return None if found in (f"${name}", f"${{{name}}}", f"${{env:{name}}}") else found
 
 
 def _foreign_value(match: re.Match[str], env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring) -> str:

@@ -45,7 +45,10 @@ def edited(content: bytes, language: Format, changes: Sequence[Change]) -> bytes
         after = rules.edit(after, change)
     if not _is_same(rules.parse(after) or {}, wanted, rules):
         raise EditRefused("the file is written in a way that cannot be edited safely")
-    return mark + after.encode()
+    try:
+        return mark + after.encode()
+    except UnicodeEncodeError:
+        raise EditRefused("it would hold half a character, which no file can") from None
 
 
 def parsed(content: bytes, language: Format) -> Any:

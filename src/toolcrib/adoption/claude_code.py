@@ -1,0 +1,177 @@
+"""Claude Code keeps its whole state in one file and rewrites it all the time: its entries are changed by its own program.
+
+Only what concerns servers is read from that file; `claude mcp list` is not asked, since it starts every server it lists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from toolcrib.adoption.steps import Placing, trouble
+from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.places import Machine
+from toolcrib.edit.changes import Place, look_up
+from toolcrib.errors import ConfigurationError, Problem
+
+SERVERS = "mcpServers"
+FOLDERS = "projects"
+MAX_BYTES = 64 * 1024 * 1024
+_PROGRAM = "claude"
+_RUN_SECONDS = 60.0
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+# What `claude mcp add-json` keeps of an entry; it drops the rest without a word.
+_STDIO_KEYS = frozenset(("type", "command", "args", "env", "timeout", "alwaysLoad"))
+_REMOTE_KEYS = frozenset(("type", "url", "headers", "timeout", "alwaysLoad"))
+# A batch file hands its arguments to a shell, which takes these for its own.
+_UNSAFE_IN_BATCH = frozenset("&|<>^%\r\n")
+_WITHOUT_IT = (
+    "To leave Claude Code out, name the other clients: `toolcrib adopt CLIENT...`, `toolcrib release CLIENT...`."
+)
+_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+
+def find_claude(machine: Machine) -> str:
+    """The program, where Claude Code is installed; else nothing."""
+    usual = (machine.home / ".local" / "bin", machine.home / ".claude" / "local")
+    search = os.pathsep.join((machine.env.get("PATH", os.defpath), *map(str, usual)))
+    return shutil.which(_PROGRAM, path=search) or ""
+
+
+def only_servers(content: bytes, path: Path) -> bytes:
+    """What the file says about servers, and nothing of conversations."""
+    document = parse_document(content, path)
+    if not isinstance(document, Mapping):
+        raise trouble(path, "expected a map")
+    folders = document.get(FOLDERS)
+    projects = {
+        folder: {SERVERS: project[SERVERS]}
+        for folder, project in (folders.items() if isinstance(folders, Mapping) else ())
+        if isinstance(project, Mapping) and project.get(SERVERS)
+    }
+    found = {SERVERS: document.get(SERVERS) or None, FOLDERS: projects or None}
+    return json.dumps({key: value for key, value in found.items() if value}, indent=2).encode() + b"\n"
+
+
+def why_not_given_back(key: str, entry: Mapping[str, Any]) -> str:
+    """What keeps Claude Code from being given this entry back; empty when nothing does."""
+    if not _NAME.fullmatch(key):
+        return "Claude Code takes no server of this name from its own command"
+    if "command" not in entry and not entry.get("headers"):
+        return "Claude Code may have signed in to it, and forgets that when it is removed"
+    lost = [name for name in entry if name not in (_STDIO_KEYS if "command" in entry else _REMOTE_KEYS)]
+    if lost:
+        return f"Claude Code's own command would drop {', '.join(lost)} when it is given back"
+    return "" if _is_accepted(entry) else "Claude Code's own command would not take it back as it is"
+
+
+def words(place: Place, entry: Any | None) -> tuple[str, ...]:
+    """The command that gives Claude Code this entry at this place, or without an entry takes it away."""
+    scope, key = "local" if place[0] == FOLDERS else "user", str(place[-1])
+    if entry is None:
+        return (_PROGRAM, "mcp", "remove", "-s", scope, key)
+    return (_PROGRAM, "mcp", "add-json", "-s", scope, key, json.dumps(entry))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeEntry:
+    """One entry of Claude Code: what it is expected to be now, and what it shall be; None means no such entry."""
+
+    path: Path
+    program: str
+    machine: Machine = field(repr=False)
+    place: Place
+    before: Any = field(repr=False)
+    after: Any = field(repr=False)
+
+    @property
+    def changes_something(self) -> bool:
+        return bool(self.before != self.after)
+
+    def check(self) -> None:
+        if self._found() != self.before:
+            message = f"{self.place[-1]} was changed by someone else meanwhile; nothing was written, try again"
+            raise trouble(self.path, message)
+
+    def apply(self, placing: Placing) -> None:
+        del placing  # Claude Code writes its file itself.
+        if self.before is not None:
+            self._run(words(self.place, None))
+        if self.after is not None:
+            self._run(words(self.place, self.after))
+
+    def verify(self) -> None:
+        if not _says(self._found(), self.after):
+            raise trouble(self.path, f"{self.place[-1]} is not as Claude Code was told; try again")
+
+    def undo(self, placing: Placing) -> None:
+        found = self._found()
+        if _says(found, self.before):
+            return
+        if found is not None and not _says(found, self.after):
+            raise trouble(self.path, f"{self.place[-1]} was changed by someone else meanwhile")
+        replace(self, before=found, after=self.before).apply(placing)
+
+    def _found(self) -> Any:
+        if not is_there(self.path):
+            return None
+        return look_up(parse_document(read_bytes(self.path, MAX_BYTES), self.path), self.place)
+
+    def _run(self, command: tuple[str, ...]) -> None:
+        """Run it where it means the right folder; an error of it is one of this step."""
+        folder = Path(str(self.place[1])) if self.place[0] == FOLDERS else self.machine.home
+        if self.program.lower().endswith((".cmd", ".bat")) and any(_UNSAFE_IN_BATCH & set(word) for word in command):
+            raise trouble(self.path, f"{self.place[-1]} holds characters that {self.program} can't be given")
+        try:
+            done = subprocess.run(
+                [self.program, *command[1:]],
+                check=False,
+                cwd=folder,
+                env={**self.machine.env, **_QUIET},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_RUN_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise self._failed(command, f"did not end within {_RUN_SECONDS:g} seconds") from None
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace").splitlines()
+            raise self._failed(command, f"failed: {said[0] if said else 'it said nothing'}")
+
+    def _failed(self, command: tuple[str, ...], how: str) -> ConfigurationError:
+        # Without the entry, which may hold secrets.
+        problem = Problem("", f"`{shlex.join(command[:6])}` {how}", str(self.path))
+        return ConfigurationError([problem], hint=_WITHOUT_IT)
+
+
+def _says(found: Any, wanted: Any) -> bool:
+    """Whether an entry says what it should; Claude Code adds an empty list of arguments, and spells types its way."""
+    if wanted is None or not isinstance(found, Mapping):
+        return bool(found == wanted)
+    return all(found.get(key) == value for key, value in wanted.items() if key != "type")
+
+
+def _is_accepted(entry: Mapping[str, Any]) -> bool:
+    """Whether `claude mcp add-json` finds every value of the kind it wants."""
+    kinds = ("stdio",) if "command" in entry else ("http", "sse", "streamable-http")
+    timeout = entry.get("timeout", 1)
+    return (
+        entry.get("type", "stdio") in kinds
+        and all(_is_texts(entry.get(name, {})) for name in ("env", "headers"))
+        and isinstance(args := entry.get("args", []), list)
+        and all(isinstance(word, str) for word in args)
+        and (type(timeout), type(entry.get("alwaysLoad", True))) == (int, bool)
+        and timeout > 0
+    )
+
+
+def _is_texts(values: Any) -> bool:
+    return isinstance(values, Mapping) and all(isinstance(value, str) for value in values.values())

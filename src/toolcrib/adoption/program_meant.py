@@ -1,0 +1,29 @@
+"""The program a person means in their shell, written so that it is found from anywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+# What marks the folder of an environment that a shell has to activate.
+_MARKS = ("pyvenv.cfg", "conda-meta")
+
+
+def program_meant(command: str, env: Mapping[str, str], folder: Path) -> str:
+    """The command as it is, unless only this shell would find it: a path from here, or a program of an environment.
+
+    Other programs keep their plain name: it stays true when they are updated or move.
+    """
+    if _names_a_file(command):
+        here = folder / Path(command).expanduser()
+        return str(here.absolute()) if here.is_file() else command
+    found = shutil.which(command, path=env.get("PATH", os.defpath))
+    if found and any((Path(found).absolute().parent.parent / mark).exists() for mark in _MARKS):
+        return str(Path(found).absolute())
+    return command
+
+
+def _names_a_file(command: str) -> bool:
+    return os.sep in command or bool(os.altsep and os.altsep in command)
