@@ -8,6 +8,7 @@ from toolcrib.adoption.adopt import carry_out, plan_adoption
 from toolcrib.adoption.plan import Plan
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.moving import client_named, may_go_ahead, perform, say, show_json, site_of
+from toolcrib.cli.output import Output
 from toolcrib.cli.plan_text import plan_json, show_plan
 from toolcrib.config.os_keyring import OsKeyring
 
@@ -24,7 +25,7 @@ def _adopt(options: argparse.Namespace) -> int:
     chosen = [client_named(name) for name in options.clients]
     plan = plan_adoption(site, vault, chosen, to_vault=to_vault, keep=options.keep)
     if not options.json:
-        show_plan(plan)
+        show_plan(plan, Output.of(options).out, with_diff=options.diff)
     has_work = any(client.changes_something for client in plan.clients)
     is_done = has_work and may_go_ahead(options)
     if is_done:

@@ -7,6 +7,7 @@ import argparse
 from toolcrib.adoption.adopt import carry_out, plan_connection
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.moving import client_named, perform, say, show_json, site_of
+from toolcrib.cli.output import Output
 from toolcrib.cli.plan_text import plan_json, show_plan
 from toolcrib.config.os_keyring import OsKeyring
 
@@ -20,7 +21,7 @@ def _connect(options: argparse.Namespace) -> int:
     plan = plan_connection(site, vault, client_named(options.client))
     (client,) = plan.clients
     if not options.json:
-        show_plan(plan)
+        show_plan(plan, Output.of(options).out, with_diff=options.diff)
     has_work = client.changes_something
     # Naming the one client is the consent; --dry-run only looks.
     is_done = has_work and not options.dry_run

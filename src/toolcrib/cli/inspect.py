@@ -64,7 +64,7 @@ def _section(out: Terminal, title: str) -> None:
 
 def _print_parameter(parameter: Parameter, out: Terminal) -> None:
     need = "required" if parameter.required else "optional"
-    out.write(f"  {out.paint(clean(parameter.name), 'cyan')} ({clean(parameter.type)}, {need})")
+    out.item(f"  {clean(parameter.name)} ", f"({parameter.type}, {need})", "cyan")
     if parameter.description:
         out.paragraph(parameter.description, "    ")
 

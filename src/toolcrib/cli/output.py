@@ -60,7 +60,7 @@ class Output:
     def note(self, text: str) -> None:
         """A word beside the answer, for people; not in quiet mode."""
         if not self.is_quiet:
-            self.err.write(self.err.paint(clean(text), "yellow"))
+            self.err.paragraph(clean(text), "", "yellow")
 
     def _write_json(self, value: Any, *, indent: int | None) -> None:
         encoding = (getattr(self.out.stream, "encoding", None) or "utf-8").lower().replace("-", "")

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 from toolcrib.adoption.plan import ClientPlan, Move, Plan, notes
-from toolcrib.cli.moving import say, tilde
+from toolcrib.cli.terminal import Terminal, home_as_tilde
+
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def show_plan(plan: Plan) -> None:
-    """What was found and what would be done, client by client."""
+def show_plan(plan: Plan, out: Terminal, *, with_diff: bool) -> None:
+    """What would move and what would stay, client by client; the changed lines of each file only where asked for."""
     for client in plan.clients:
-        _show_client(client)
-    fresh = [move.name for _, move in plan.moves if move.is_new]
+        _show_client(client, out, with_diff=with_diff)
+    for idle, why in plan.skipped:
+        out.item(f"{idle.title}: ", why)
+    if plan.skipped:
+        out.write()
+    fresh = dict.fromkeys(move.name for _, move in plan.moves if move.is_new)
     if fresh:
         new = " (new)" if plan.own.content is None else ""
-        say(f"Our own file {tilde(plan.own.path)}{new} gets: {', '.join(dict.fromkeys(fresh))}")
-    for idle, why in plan.skipped:
-        say(f"{idle.title}: {why}")
+        out.paragraph(f"Our own file {home_as_tilde(str(plan.own.path))}{new} gets: {', '.join(fresh)}")
+    changed = sum(client.changes_something for client in plan.clients)
+    if changed and not with_diff:
+        where = "The client's file gets" if changed == 1 else f"Each of the {changed} clients' files gets"
+        out.paragraph(f"{where} one entry for Toolcrib; --diff shows every line that changes.")
 
 
-def _show_client(plan: ClientPlan) -> None:
-    say(f"{plan.client.title}  {tilde(plan.file.path)}")
-    for move in plan.moves:
-        say(f"  moves  {_move_text(move)}")
+def _show_client(plan: ClientPlan, out: Terminal, *, with_diff: bool) -> None:
+    out.write(f"{out.paint(plan.client.title, 'bold')}  {home_as_tilde(str(plan.file.path))}")
+    for text in _move_texts(plan.moves):
+        out.item("  moves  ", text)
     for one in plan.stays:
-        say(f"  stays  {one.key}" + (f": {one.stays}" if one.stays else ""))
+        out.item("  stays  ", one.key + (f": {one.stays}" if one.stays else ""))
     if plan.by_hand:
-        say(f"  {plan.client.title} rewrites this file while it runs, so it is not written. Add Toolcrib there with:")
-        say(f"    {shlex.join(plan.by_hand)}")
-    elif plan.changes_something:
-        for line in plan.diff():
-            say(f"    {line}")
-    say()
+        out.paragraph(
+            f"{plan.client.title} rewrites this file while it runs, so it is not written. Add Toolcrib there with:",
+            "  ",
+        )
+        # Whole, however long: it is there to be copied.
+        out.write(f"    {shlex.join(plan.by_hand)}")
+    elif plan.changes_something and with_diff:
+        _show_diff(plan.diff(), out)
+    out.write()
+
+
+def _move_texts(moves: Iterable[Move]) -> list[str]:
+    """The names of what simply moves in one line, and a line for each move there is more to say of."""
+    texts = [_move_text(move) for move in moves]
+    plain = [text for move, text in zip(moves, texts, strict=True) if text == move.listed.key]
+    return [*([", ".join(plain)] if plain else []), *(text for text in texts if text not in plain)]
 
 
 def _move_text(move: Move) -> str:
@@ -41,6 +60,13 @@ def _move_text(move: Move) -> str:
     secrets = f", {len(move.secrets)} of its values to the keyring" if move.secrets else ""
     note = notes(move)
     return f"{name}{secrets}" + (f"; {note}" if note else "")
+
+
+def _show_diff(lines: Iterable[str], out: Terminal) -> None:
+    # The two lines at the top only repeat the file's name.
+    for line in list(lines)[2:]:
+        style = _DIFF_STYLES.get(line[:1])
+        out.item(f"    {line[:1]}", line[1:], *([style] if style else []))
 
 
 def plan_json(plan: Plan, *, is_done: bool) -> dict[str, Any]:
