@@ -16,7 +16,8 @@ from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, Toolc
 _HINTS = {
     "SERVER_NOT_FOUND": "`toolcrib list` shows all servers.",
     "TOOL_NOT_FOUND": "`toolcrib tools SERVER` shows the tools of a server, `toolcrib search` finds one anywhere.",
-    "TOOL_VALIDATION_ERROR": "`toolcrib inspect SERVER TOOL` shows the parameters.",
+    "TOOL_VALIDATION_ERROR": "`toolcrib inspect SERVER TOOL` shows the parameters; give each as KEY=VALUE "
+    "(repeat KEY for a list, KEY:=JSON for JSON).",
     "TOOL_DISABLED": "`toolcrib config show` lists the rules; `toolcrib inspect SERVER TOOL` shows what the tool does.",
 }
 

@@ -52,9 +52,13 @@ def add_execute(commands: Commands) -> None:
     parser = add_command(commands, "execute", "run a tool")
     _add_tool(parser)
     parser.add_argument(
-        "--args",
-        metavar="JSON",
-        help="arguments as a JSON object, @FILE or - for standard input (not needed where the tool requires none)",
+        "pairs",
+        metavar="KEY=VALUE",
+        nargs="*",
+        help="a parameter of the tool: repeat KEY for a list, KEY.KEY=VALUE reaches into an object, KEY:=JSON gives JSON",
+    )
+    parser.add_argument(
+        "--args", metavar="JSON", help="all parameters as a JSON object, @FILE, or - for standard input"
     )
     parser.add_argument("--stream", action="store_true", help="show progress and log messages as they come")
     add_json(parser)
