@@ -6,21 +6,19 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from toolcrib.app.offline import open_reading
 from toolcrib.app.running import ask_to_reload, running_gateways
+from toolcrib.app.validation import ConfigCheck, validate_config
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.config_show import Facts, print_source_table, shown_path, source_json
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.reading import Reading, settings_of
+from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
-from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import Settings
-from toolcrib.errors import ConfigurationError, Problem
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,53 +64,36 @@ def _sources(options: argparse.Namespace, output: Output) -> int:
 
 
 def _validate(options: argparse.Namespace, output: Output) -> int:
-    try:
-        settings = load_settings(Path(options.config) if options.config else None)
-        warnings = [*settings.warnings, *_rule_warnings(settings)]
-        problems = list(settings.problems)
-        file = settings.file
-    except ConfigurationError as error:
-        problems, warnings, file = list(error.problems), [], None
+    check = validate_config(options.config or None)
     if output.as_json:
-        output.json(_validation_json(file, problems, warnings))
+        output.json(_validation_json(check))
     else:
-        _print_validation(file, problems, warnings, output)
-    return CONFIGURATION if problems else OK
+        _print_validation(check, output.out)
+    return OK if check.is_valid else CONFIGURATION
 
 
-def _rule_warnings(settings: Settings) -> list[str]:
-    """What the rules do that their author may not expect, over the tools in the catalogue."""
-    offline = open_reading(settings, Paths.of(os.environ))
-    try:
-        return offline.stock.warnings
-    finally:
-        offline.store.close()
-
-
-def _print_validation(file: Path | None, problems: list[Problem], warnings: list[str], output: Output) -> None:
-    out = output.out
-    for problem in problems:
+def _print_validation(check: ConfigCheck, out: Terminal) -> None:
+    for problem in check.problems:
         out.item("✗ ", shown_path(str(problem)), "red")
-    for warning in warnings:
+    for warning in check.warnings:
         out.item("! ", warning, "yellow")
-    if problems or warnings:
+    if check.problems or check.warnings:
         out.write()
-    if problems:
-        out.paragraph(
-            f"The configuration has {counted(len(problems), 'problem')} and {counted(len(warnings), 'warning')}."
-        )
+    warnings = counted(len(check.warnings), "warning")
+    if not check.is_valid:
+        out.paragraph(f"The configuration has {counted(len(check.problems), 'problem')} and {warnings}.")
         return
-    named = f" ({shown_path(file)})" if file else " (no file: built-in defaults)"
-    told = f", with {counted(len(warnings), 'warning')}" if warnings else ""
+    named = f" ({shown_path(check.file)})" if check.file else " (no file: built-in defaults)"
+    told = f", with {warnings}" if check.warnings else ""
     out.item("✓ ", f"The configuration is valid{told}{named}.", "green")
 
 
-def _validation_json(file: Path | None, problems: list[Problem], warnings: list[str]) -> dict[str, Any]:
+def _validation_json(check: ConfigCheck) -> dict[str, Any]:
     return {
-        "valid": not problems,
-        "file": str(file) if file else None,
-        "problems": [problem_json(problem) for problem in problems],
-        "warnings": warnings,
+        "valid": check.is_valid,
+        "file": str(check.file) if check.file else None,
+        "problems": [problem_json(problem) for problem in check.problems],
+        "warnings": list(check.warnings),
     }
 
 
