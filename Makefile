@@ -13,7 +13,7 @@ RUNTIME := .venv/.runtime
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench rivals servers wheel model clean
+.PHONY: help setup run test coverage check fix bench rivals servers wheel image model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +69,9 @@ rivals:  ## install what bench/retrieval.py compares search with into .venv-benc
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+image:  ## build the container image and try it, where docker or podman runs
+	$(PYTHON) scripts/check_image.py
 
 model: $(READY)  ## build the search model from DATA=folder; wants a GPU (training/README.md)
 	$(PIP) install -r training/requirements.txt
