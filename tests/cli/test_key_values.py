@@ -74,6 +74,7 @@ def test_words_become_arguments_of_the_type_the_tool_wants(
         (["count:=3,"], "count: expected JSON, found '3,'"),
         (["where=Bonn"], "where: expected {city?: string, floor?: integer, more?: any}, found 'Bonn'"),
         (["cuont=3"], "cuont: there is no such parameter; did you mean 'count'?"),
+        (["siz=3"], "siz: there is no such parameter; did you mean 'sizes'?"),
         (["where.ctiy=Bonn"], "where.ctiy: there is no such parameter"),
         (["count=1", "count=2"], "count: it is given more than once, but is no list"),
         (["count=1", "--args", '{"count": 2}'], "count: it is given more than once"),

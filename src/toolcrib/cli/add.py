@@ -27,7 +27,7 @@ def _add(options: argparse.Namespace) -> int:
     if options.json:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
-        say(f"{name} is now in {tilde(own.path)}")
+        say(f"{name} is now in {tilde(own.path)}; `toolcrib tools {name}` reads it and shows its tools")
     return OK
 
 

@@ -121,7 +121,7 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
 def _resolve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     with open_offers(door.settings, Paths.of(os.environ), is_live=options.live) as registry:
         resolver = CapabilityResolver(door.capabilities.catalogue, registry)
-        found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=max(1, options.limit)))
+        found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=options.limit))
     if registry is None and not found.is_at_hand:
         output.note(
             "the registries were not asked: --live asks them, `toolcrib registry sync` makes a copy to look into"

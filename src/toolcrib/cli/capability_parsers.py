@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_common, add_json
+from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_common, add_json, positive
 
 STATES = ("pending", "approved", "rejected", "expired", "superseded")
 STATUSES = ("pending", "approved", "auto_approved", "revoked")
@@ -54,7 +54,7 @@ def add_capabilities(commands: Commands) -> None:
     resolve.add_argument("wanted", metavar="WANTED", nargs="+", help="an id, or a description in your own words")
     resolve.add_argument("--live", action="store_true", help="ask the registries themselves, not the copy of them")
     resolve.add_argument(
-        "--limit", type=int, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
+        "--limit", type=positive, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, add_actions, add_command, add_common, add_json
+from toolcrib.cli.parser import Commands, add_actions, add_command, add_common, add_json, port
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -31,7 +31,7 @@ def add_serve(commands: Commands) -> None:
     )
     serve.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of standard input and output")
     serve.add_argument("--host", help="address to listen on (default: setting http.host)")
-    serve.add_argument("--port", type=int, help="port to listen on, 0 for a free one (default: setting http.port)")
+    serve.add_argument("--port", type=port, help="port to listen on, 0 for a free one (default: setting http.port)")
     serve.add_argument("--demo", action="store_true", help="with no server configured, offer two harmless demo servers")
 
 
@@ -58,4 +58,4 @@ def add_completion(commands: Commands) -> None:
         "print a script for completion in bash, zsh or fish",
         description='For example: eval "$(toolcrib completion bash)" in ~/.bashrc.',
     )
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", metavar="|".join(SHELLS), choices=SHELLS)

@@ -7,12 +7,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.config.names import did_you_mean
 from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.rtfs.types import ANY, NEVER, Entry, Map, MapOf, TypeExpr
 from toolcrib.schema.convert import convert
 from toolcrib.schema.from_text import NotOfType, bare_members, from_json, from_text, item_type
 from toolcrib.schema.type_writer import members_of_object
+from toolcrib.search.suggest import nearest
 
 Path = tuple[str, ...]
 
@@ -42,7 +42,7 @@ def arguments_of(words: Sequence[str], given: Mapping[str, Any], schema: Mapping
         elif place is None and schema.get("additionalProperties") is True:
             found.setdefault((pair.key,), (ANY, []))[1].append(pair)
         elif place is None:
-            problems.append(Problem(pair.key, f"there is no such parameter{did_you_mean(pair.key, _names(input))}"))
+            problems.append(Problem(pair.key, f"there is no such parameter{_meant(pair.key, input)}"))
         else:
             found.setdefault(place[0], (place[1], []))[1].append(pair)
     arguments = deepcopy(dict(given))
@@ -109,8 +109,9 @@ def _put(arguments: dict[str, Any], path: Path, value: Any) -> None:
     here[last] = value
 
 
-def _names(input: TypeExpr) -> list[str]:
-    return [entry.key for entry in members_of_object(input).entries]
+def _meant(key: str, input: TypeExpr) -> str:
+    close = nearest(key, [entry.key for entry in members_of_object(input).entries], limit=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _example(word: str, input: TypeExpr) -> str:

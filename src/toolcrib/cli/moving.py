@@ -26,7 +26,7 @@ def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:
     try:
         return work()
     except WrongWords as wrong:
-        error: ToolcribError = ValidationError(str(wrong))
+        error: ToolcribError = ValidationError(str(wrong), hint=f"`toolcrib {options.command} --help` shows how.")
     except ToolcribError as raised:
         error = raised
     Output.of(options).error(error)

@@ -43,7 +43,7 @@ def add_add(commands: Commands) -> None:
     add = commands.add_parser(
         "add",
         help="add a server: add NAME -- COMMAND..., or add NAME URL",
-        description="Add a server to our own file.",
+        description="Add a server to our own file: a command that starts it, or the URL of one that runs already.",
         usage="%(prog)s NAME (URL | -- COMMAND [ARGUMENT ...]) [options]",
     )
     add.set_defaults(module="add")

@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith(_MISSING):
             message = f"missing: {message.removeprefix(_MISSING)}"
-        raise UsageError(self, message)
+        raise UsageError(self, message.removeprefix("argument "))
 
     def _parsed(self, args: Sequence[str] | None, namespace: Any) -> tuple[Any, list[str]]:
         whole = {argparse.PARSER, argparse.REMAINDER}
@@ -153,6 +153,13 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, found {text!r}")
     return int(text)
+
+
+def port(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return number
 
 
 def seconds(text: str) -> float:

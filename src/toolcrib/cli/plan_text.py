@@ -65,8 +65,7 @@ def _move_text(move: Move) -> str:
 def _show_diff(lines: Iterable[str], out: Terminal) -> None:
     # The two lines at the top only repeat the file's name.
     for line in list(lines)[2:]:
-        style = _DIFF_STYLES.get(line[:1])
-        out.item(f"    {line[:1]}", line[1:], *([style] if style else []))
+        out.item(f"    {line[:1]}", line[1:], _DIFF_STYLES.get(line[:1], "dim"), whole=True)
 
 
 def plan_json(plan: Plan, *, is_done: bool) -> dict[str, Any]:

@@ -28,13 +28,13 @@ def print_table(
 
 
 def _fitted(widths: Sequence[int], columns: int) -> list[int]:
-    """Widths that keep the table within the columns: the last column gives way, then whichever is the widest."""
+    """Widths that keep the table within the columns: the last column gives way down to a third, then the widest other."""
     available = columns - len(GAP) * (len(widths) - 1)
     *others, last = widths
-    last = min(last, max(NARROWEST_LAST, available - sum(others)))
-    while sum(others) + last > available and max(others, default=0) > NARROWEST:
+    least = min(last, max(NARROWEST_LAST, columns // 3))
+    while sum(others) + least > available and max(others, default=0) > NARROWEST:
         others[others.index(max(others))] -= 1
-    return [*others, last]
+    return [*others, min(last, max(least, available - sum(others)))]
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:

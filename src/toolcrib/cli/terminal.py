@@ -138,17 +138,19 @@ class Terminal:
             for piece in pieces:
                 self.write(f"{indent}{self.paint(piece, *styles) if styles else piece}".rstrip())
 
-    def item(self, lead: str, text: str, *styles: str) -> None:
-        """Foreign text after a short lead, which `styles` colour; where it wraps, it goes on below where it began."""
+    def item(self, lead: str, text: str, *styles: str, whole: bool = False) -> None:
+        """Foreign text after a short lead; where it wraps, it goes on below where it began.
+
+        `styles` colour the lead, or the `whole` of it.
+        """
         columns = self.width
         indent = " " * (width_of(lead) if columns is None else min(width_of(lead), columns // 2))
         line = clean(text)
         first, *more = [line] if columns is None else wrap(line, max(NARROWEST // 2, columns - width_of(lead)))
-        core = lead.strip()
-        shown = lead.replace(core, self.paint(core, *styles), 1) if styles else lead
-        self.write(f"{shown}{first}".rstrip())
-        for piece in more:
-            self.write(f"{indent}{piece}")
+        lines = [lead + first, *(indent + piece for piece in more)]
+        for number, line in enumerate(lines):
+            painted = line.strip() if whole else lead.strip() if number == 0 else ""
+            self.write(line.replace(painted, self.paint(painted, *styles), 1).rstrip() if styles else line.rstrip())
 
 
 def _pieces(word: str, columns: int) -> list[str]:
