@@ -32,17 +32,14 @@ class Pair:
 def arguments_of(words: Sequence[str], given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """What is given as JSON and what the words add to it; InvalidArguments names every word that does not fit."""
     input = convert(schema).type
+    takes_any_key = schema.get("additionalProperties") is True
     found: dict[Path, tuple[TypeExpr, list[Pair]]] = {}
     problems: list[Problem] = []
     for word in words:
         pair = _pair(word)
-        place = _place(pair.key, input) if pair is not None else None
-        if pair is None:
-            problems.append(Problem("", f"expected KEY=VALUE, found {word!r}{_example(word, input)}"))
-        elif place is None and schema.get("additionalProperties") is True:
-            found.setdefault((pair.key,), (ANY, []))[1].append(pair)
-        elif place is None:
-            problems.append(Problem(pair.key, f"there is no such parameter{_meant(pair.key, input)}"))
+        place = None if pair is None else _place(pair.key, input) or (((pair.key,), ANY) if takes_any_key else None)
+        if pair is None or place is None:
+            problems.append(_misfit(word, pair, input))
         else:
             found.setdefault(place[0], (place[1], []))[1].append(pair)
     arguments = deepcopy(dict(given))
@@ -54,6 +51,12 @@ def arguments_of(words: Sequence[str], given: Mapping[str, Any], schema: Mapping
     if problems:
         raise InvalidArguments(problems)
     return arguments
+
+
+def _misfit(word: str, pair: Pair | None, input: TypeExpr) -> Problem:
+    if pair is None:
+        return Problem("", f"expected KEY=VALUE, found {word!r}{_example(word, input)}")
+    return Problem(pair.key, f"there is no such parameter{_meant(pair.key, input)}")
 
 
 def _pair(word: str) -> Pair | None:
