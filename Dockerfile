@@ -23,7 +23,7 @@ COPY --from=node /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 COPY scripts/install_image.sh /tmp/
 RUN sh /tmp/install_image.sh node /usr/local && rm /tmp/install_image.sh
 # The home is the volume: what npx and uvx download is kept there, and is not fetched again at every start.
-RUN useradd --system --no-create-home --home-dir /data --uid 8665 toolcrib \
+RUN useradd --system --user-group --no-create-home --home-dir /data --uid 8665 toolcrib \
     && install -d -o toolcrib -g toolcrib -m 0700 /data
 COPY --from=build /opt/toolcrib /opt/toolcrib
 ENV PATH=/opt/toolcrib/bin:$PATH \

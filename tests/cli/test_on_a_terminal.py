@@ -29,6 +29,11 @@ def test_a_terminal_gets_colours_and_a_pipe_none(seeded: Machine) -> None:
     assert "\x1b" not in plain.out
 
 
+@pytest.mark.parametrize("columns", [50, 120])
+def test_the_table_of_servers_fits_the_terminal_and_is_coloured(columns: int, seeded: Machine) -> None:
+    check_golden(f"terminal_list_{columns}.txt", run_on_terminal("list", columns=columns).out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "colours"),
     [
