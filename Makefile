@@ -7,11 +7,13 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
+# Everything to work on Toolcrib is installed, or only what it needs to run.
 READY := .venv/.ready
+RUNTIME := .venv/.runtime
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench rivals servers wheel model clean
+.PHONY: help setup run test coverage check fix bench rivals servers wheel image model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -22,13 +24,24 @@ $(READY): pyproject.toml requirements/runtime.txt requirements/dev.txt src/toolc
 	$(PYTHON) -m venv .venv
 	$(PIP) install -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $(RUNTIME) $@
+
+# Each step is announced: the second one takes a while and would otherwise say nothing.
+$(RUNTIME): pyproject.toml requirements/runtime.txt src/toolcrib/version.py
+	@echo "Setting up, once: a virtual environment in .venv ..."
+	@$(PYTHON) -m venv .venv
+	@echo "... the packages that Toolcrib needs to run (about half a minute) ..."
+	@$(PIP) install -r requirements/runtime.txt
+	@echo "... and Toolcrib itself, from this folder."
+	@$(PIP) install --no-deps --editable .
 	@touch $@
 
 servers: $(READY)  ## install the third-party servers that tests talk to into .test-servers
 	$(BIN)/python scripts/install_test_servers.py
 
-run: $(READY)  ## serve MCP over HTTP on 127.0.0.1:8665, with demo servers where none is configured
-	$(BIN)/toolcrib serve --http --demo
+run: $(RUNTIME)  ## serve MCP over HTTP on 127.0.0.1:8665, with demo servers where none is configured
+	@echo "Starting the gateway: $(BIN)/toolcrib serve --http --demo"
+	@$(BIN)/toolcrib serve --http --demo
 
 test: servers  ## run every test and require the coverage floor
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_ARGS)
@@ -56,6 +69,9 @@ rivals:  ## install what bench/retrieval.py compares search with into .venv-benc
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+image:  ## build the container image and try it, where docker or podman runs
+	$(PYTHON) scripts/check_image.py
 
 model: $(READY)  ## build the search model from DATA=folder; wants a GPU (training/README.md)
 	$(PIP) install -r training/requirements.txt

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib import Gateway
+from toolcrib.gateway import FIRST_READING_SECONDS
 from toolcrib.server.definitions import META_TOOL_NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -41,6 +42,27 @@ def test_every_example_of_the_library_page_prints_what_it_promises() -> None:
         assert said.getvalue().splitlines() == PROMISED.findall(block), f"example {number}"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for python here")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.usefixtures("_a_reader")
+def test_the_first_examples_wait_for_servers_that_nobody_has_read_yet(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow" / "python"
+    slow.parent.mkdir()
+    # Longer than a search waits by itself on the very first start.
+    waits = f'case "$*" in *demo.words*) sleep {FIRST_READING_SECONDS + 1};; esac'
+    slow.write_text(f'#!/bin/sh\n{waits}\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    block = blocks("python")[number - 1]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(block, f"library.md, example {number}", "exec"), {"__name__": "__main__"})
+    assert said.getvalue().splitlines() == PROMISED.findall(block)
+
+
 def test_the_example_of_the_search_page_finds_what_it_promises() -> None:
     page = (DOCS / "search.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
@@ -55,7 +77,11 @@ def test_every_example_promises_something() -> None:
     assert all(PROMISED.search(block) for block in blocks("python"))
 
 
-@pytest.mark.parametrize("name", ["list_servers", "search_tools", "list_tools", "get_tool_details", "execute_tool"])
+@pytest.mark.parametrize(
+    "name",
+    "list_servers search_tools list_tools get_tool_details execute_tool execute_stream reload ready all_tools "
+    "connect disconnect is_connected invalidate".split(),
+)
 def test_the_door_of_the_library_is_shown(name: str) -> None:
     assert callable(getattr(Gateway, name))
     assert f".{name}(" in LIBRARY

@@ -14,47 +14,88 @@ __version__ = VERSION
 
 if TYPE_CHECKING:
     from toolcrib.app.online import open_discovery, open_gateway
+    from toolcrib.app.validation import ConfigCheck, validate_config
     from toolcrib.config.load import load_settings
     from toolcrib.config.settings import Settings
     from toolcrib.discovery.found import MCPServerConfig
     from toolcrib.discovery.options import DiscoveryOptions
+    from toolcrib.discovery.provider import MCPDiscoveryProvider
     from toolcrib.discovery.service import MCPDiscoveryService
-    from toolcrib.errors import ToolcribError
+    from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
     from toolcrib.gateway import Gateway
+    from toolcrib.gateway import Gateway as DiscoveryEngine
     from toolcrib.limits.rate import RateLimitConfig
     from toolcrib.limits.retry import RetryPolicy
+    from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, LogMessage, Progress, ToolResult
+    from toolcrib.model.status import ServerStatus
+    from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+    from toolcrib.server.embedded import MCPDiscoveryServer
 
 __all__ = [
+    "Caller",
+    "ConfigCheck",
+    "ConfigurationError",
+    "DiscoveryEngine",
     "DiscoveryOptions",
+    "ExecutionError",
+    "ExecutionResult",
     "Gateway",
+    "LogMessage",
+    "MCPDiscoveryProvider",
+    "MCPDiscoveryServer",
     "MCPDiscoveryService",
     "MCPServerConfig",
+    "Parameter",
+    "Problem",
+    "Progress",
     "RateLimitConfig",
     "RetryPolicy",
+    "SearchAnswer",
+    "SearchHit",
+    "ServerStatus",
+    "ServerSummary",
     "Settings",
+    "ToolDetails",
+    "ToolResult",
+    "ToolSummary",
     "ToolcribError",
+    "ValidationError",
     "__version__",
     "load_settings",
     "open_discovery",
     "open_gateway",
+    "validate_config",
 ]
 
-_HOMES = {
-    "DiscoveryOptions": "toolcrib.discovery.options",
-    "Gateway": "toolcrib.gateway",
-    "MCPDiscoveryService": "toolcrib.discovery.service",
-    "MCPServerConfig": "toolcrib.discovery.found",
-    "RateLimitConfig": "toolcrib.limits.rate",
-    "RetryPolicy": "toolcrib.limits.retry",
-    "Settings": "toolcrib.config.settings",
-    "ToolcribError": "toolcrib.errors",
-    "load_settings": "toolcrib.config.load",
-    "open_discovery": "toolcrib.app.online",
-    "open_gateway": "toolcrib.app.online",
+_NAMES_BY_HOME = {
+    "toolcrib.app.online": "open_discovery open_gateway",
+    "toolcrib.app.validation": "ConfigCheck validate_config",
+    "toolcrib.config.load": "load_settings",
+    "toolcrib.config.settings": "Settings",
+    "toolcrib.discovery.found": "MCPServerConfig",
+    "toolcrib.discovery.options": "DiscoveryOptions",
+    "toolcrib.discovery.provider": "MCPDiscoveryProvider",
+    "toolcrib.discovery.service": "MCPDiscoveryService",
+    "toolcrib.errors": "ConfigurationError Problem ToolcribError ValidationError",
+    "toolcrib.gateway": "Gateway",
+    "toolcrib.limits.rate": "RateLimitConfig",
+    "toolcrib.limits.retry": "RetryPolicy",
+    "toolcrib.model.call": "Caller ExecutionError ExecutionResult LogMessage Progress ToolResult",
+    "toolcrib.model.status": "ServerStatus",
+    "toolcrib.model.view": "Parameter SearchAnswer SearchHit ServerSummary ToolDetails ToolSummary",
+    "toolcrib.server.embedded": "MCPDiscoveryServer",
 }
+_HOMES = {name: home for home, names in _NAMES_BY_HOME.items() for name in names.split()}
+# The name that the design of the engine has for it.
+_ALIASES = {"DiscoveryEngine": "Gateway"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    own_name = _ALIASES.get(name, name)
+    if own_name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[own_name]), own_name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

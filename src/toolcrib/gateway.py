@@ -27,6 +27,7 @@ from toolcrib.model.call import (
     ToolCall,
     ToolResult,
 )
+from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
@@ -40,10 +41,14 @@ MOST_HITS = 100
 FIRST_READING_SECONDS = 3.0
 
 
-class Statuses(Protocol):
-    """Whoever knows how each server stands."""
+class Connections(Protocol):
+    """Whoever holds the connections to servers, and knows how each stands."""
 
     def status(self, server: str) -> ServerStatus: ...
+
+    async def connect(self, server: str) -> None: ...
+
+    async def disconnect(self, server: str) -> None: ...
 
 
 class RegistryHints(Protocol):
@@ -61,7 +66,7 @@ class Gateway:
         stock: Stock,
         discovery: Discovery,
         discovery_service: MCPDiscoveryService,
-        statuses: Statuses,
+        connections: Connections,
         call_tool: CallTool,
         introspector: Introspector,
         shelf: ResultShelf,
@@ -73,7 +78,7 @@ class Gateway:
         self._stock = stock
         self._discovery = discovery
         self.discovery_service = discovery_service
-        self._statuses = statuses
+        self._connections = connections
         self._call_tool = call_tool
         self._introspector = introspector
         self._shelf = shelf
@@ -91,6 +96,21 @@ class Gateway:
         """Read the configuration again; only what changed reconnects, and a bad edit changes nothing."""
         return await self._reload()
 
+    async def ready(self, seconds: float) -> bool:
+        """Wait until the tools of every server are known and search knows what they mean, at most `seconds`.
+
+        False where time ran out, or a server could not be read: `list_servers` says which and why.
+        """
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._discovery.need_all()
+        except TimeoutError:
+            return False
+        left = seconds - (asyncio.get_running_loop().time() - started)
+        has_learnt = await self._learn(max(0.0, left))
+        return has_learnt and all(map(self._stock.was_read, self._stock.specs))
+
     async def learn_tools(self, seconds: float) -> bool:
         """Wait until search knows what every tool means, but no longer than `seconds`; whether it does.
 
@@ -101,7 +121,31 @@ class Gateway:
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""
         self._stock.follow_others()
-        return [server_view(self._stock, name, self._statuses.status(name)) for name in self._stock.specs]
+        return [server_view(self._stock, name, self._connections.status(name)) for name in self._stock.specs]
+
+    async def connect(self, server: str) -> None:
+        """Start or reach a server now rather than on its first call; raises what kept us from it."""
+        if self._is_configured(server):
+            await self._connections.connect(server)
+
+    async def disconnect(self, server: str) -> None:
+        """Stop a server, and break off the calls that run on it; the next call starts it again."""
+        if self._is_configured(server):
+            await self._connections.disconnect(server)
+
+    def is_connected(self, server: str) -> bool:
+        """Whether this gateway is connected to a server now; the usual state of one that nobody calls is that it is not."""
+        return server == BUILT_IN_SERVER or self._connections.status(server).state == "connected"
+
+    async def invalidate(self, server: str | None = None) -> None:
+        """Have one server, or every one, read again before its tools are next looked at or run.
+
+        A search over all servers answers from what is known until then; `ready` has them all read.
+        """
+        names = list(self._stock.specs) if server is None else [server] if self._is_configured(server) else []
+        for name in names:
+            self._discovery.expire(name)
+            await asyncio.to_thread(self.discovery_service.cache.clear_server, name)
 
     async def search_tools(
         self,
@@ -131,7 +175,8 @@ class Gateway:
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
         elsewhere = self._elsewhere(query, hits) if server is None else ()
-        return SearchAnswer(packed, self._search_note(hits, server, elsewhere))
+        note = self._search_note(hits, server, elsewhere)
+        return SearchAnswer(packed, note) if fits(hits) else SearchAnswer((), note, nearest=packed)
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
@@ -140,6 +185,12 @@ class Gateway:
         if not self._stock.knows(server):
             return []
         stocked = self._stock.shelf(server).values()
+        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
+
+    async def all_tools(self, *, include_disabled: bool = False) -> list[ToolSummary]:
+        """The tools of all servers that are known now, server by server; `ready` waits for those that are not."""
+        self._stock.follow_others()
+        stocked = (tool for name in self._stock.specs for tool in self._stock.shelf(name).values())
         return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
 
     async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
@@ -238,6 +289,12 @@ class Gateway:
     def keep_result(self, caller: Caller, data: bytes) -> str:
         """Put a large result on the shelf; the handle is good for this caller only."""
         return self._shelf.put(caller.key, data)
+
+    def _is_configured(self, server: str) -> bool:
+        """Whether this is a server of the configuration; the built-in one is not, and an unknown one is an error."""
+        if not self._stock.knows(server):
+            raise missing(self._stock, server, "")
+        return server != BUILT_IN_SERVER
 
     def _elsewhere(self, query: str, hits: Sequence[SearchHit]) -> Sequence[str]:
         is_weak = all(hit.relevance < WEAK_HIT for hit in hits)

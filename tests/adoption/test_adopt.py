@@ -12,6 +12,7 @@ import pytest
 
 from tests.adoption.home import CODEX, CURSOR, DESKTOP, contents
 from toolcrib.adoption.adopt import plan_adoption
+from toolcrib.cli.terminal import home_as_tilde
 from toolcrib.config.documents import parse_document
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
@@ -140,14 +141,44 @@ def test_no_secret_is_shown(home, capsys):
         "args": ["--api-key", "arg-s3cret", "--token=eq-s3cret", "https://u:pw-s3cret@h/?k=q-s3cret"],
     }
     home.give("windsurf", json.dumps({"mcpServers": {"w": entry}}, indent=1).encode())
-    home.run("adopt", "--dry-run")
+    home.run("adopt", "--dry-run", "--diff")
     shown = capsys.readouterr().out
+    assert "--- " not in shown
+    assert "+      " in shown
     home.answer(capsys, "adopt", "--dry-run")
     home.run("adopt", "--dry-run", "--json")
     shown += capsys.readouterr().out
     assert "s3cr" not in shown
     assert "w1k1" not in shown
     assert "notes" in shown
+
+
+def test_the_plan_is_short_unless_its_changed_lines_are_asked_for(home, capsys):
+    home.give_all()
+    assert home.run("adopt", "--dry-run") == 0
+    short = capsys.readouterr().out
+    assert f"Cursor  {home_as_tilde(str(home.file('cursor')))}\n  moves  clock, notes\n  stays  here: it names" in short
+    assert "\n  moves  notes (as notes-vscode)\n  stays  bank: " in short
+    assert f"Our own file {home_as_tilde(str(home.own))} (new) gets: clock, notes, notes-vscode, wiki\n" in short
+    assert "Each of the 4 clients' files gets one entry for Toolcrib; --diff shows every line that changes.\n" in short
+    assert not any(line.lstrip().startswith(("+", "@@")) for line in short.splitlines())
+    assert home.run("adopt", "--dry-run", "--diff") == 0
+    full = capsys.readouterr().out
+    assert '    -url = "https://wiki.example.com/mcp"' in full
+    assert "    +[mcp_servers.toolcrib]" in full
+    assert [line for line in short.splitlines() if "moves" in line or "stays" in line] == [
+        line for line in full.splitlines() if line.startswith(("  moves", "  stays"))
+    ]
+
+
+def test_connecting_shows_what_it_adds_only_on_request(home, capsys):
+    home.give("cursor", CURSOR)
+    assert home.run("connect", "cursor", "--dry-run") == 0
+    short = capsys.readouterr().out
+    assert "--diff shows every line that changes" in short
+    assert home.run("connect", "cursor", "--dry-run", "--diff") == 0
+    assert '+    "toolcrib": {' in capsys.readouterr().out
+    assert '"toolcrib": {' not in short
 
 
 def test_escapes_in_foreign_names_do_not_reach_the_terminal(home, capsys):

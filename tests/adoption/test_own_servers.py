@@ -140,7 +140,7 @@ def test_an_unknown_server_is_named_with_the_nearest_known_one(home, capsys, com
     before = home.own.read_bytes()
     answer = home.answer(capsys, command, "note")
     assert (answer["exit"], answer["error"]["code"]) == (2, "SERVER_NOT_FOUND")
-    assert "notes" in answer["error"]["hint"]
+    assert answer["error"]["nearest"] == ["notes"]
     assert home.own.read_bytes() == before
 
 

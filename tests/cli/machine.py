@@ -141,6 +141,12 @@ class Machine:
         return Ran(process.returncode, out, err)
 
 
+def rows(table: str) -> dict[str, list[str]]:
+    """The cells of each row of a table, by the name that follows the mark in the first one."""
+    cells = [re.split(r"\s{2,}", line) for line in table.splitlines() if re.match(r"[✓·?✗!-] ", line)]
+    return {row[0][2:]: row for row in cells}
+
+
 def eventually(holds: Callable[[], Any], seconds: float = BOUND_SECONDS) -> None:
     """Wait until `holds` is true; fails when it is not within `seconds`."""
     deadline = time.monotonic() + seconds

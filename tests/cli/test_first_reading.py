@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.machine import BOUND_SECONDS, Machine, eventually
+from tests.cli.machine import BOUND_SECONDS, Machine, eventually, rows
 from toolcrib.discovery.reads import ConfiguredReads
 from toolcrib.gateway import Gateway
 from toolcrib.model.reading import ServerReading
@@ -23,7 +23,7 @@ def test_the_first_list_reads_the_servers_and_the_second_starts_nothing(machine:
     machine.workshop("friendly", "broken")
     first = machine.run("list")
     assert first.code == 0
-    assert "· friendly (7 tools)" in first.out
+    assert rows(first.out)["friendly"][:3] == ["· friendly", "ready", "7"]
     assert "Reading servers (2)" in first.err
     log = machine.paths.logs_dir / "friendly.log"
     before = log.stat().st_size
@@ -56,14 +56,14 @@ def test_a_server_that_hangs_is_waited_for_no_longer_than_asked(machine: Machine
     ran = machine.run("list", "--wait", "0.5")
     assert ran.code == 0
     assert "1 of 1 servers could not be read within 0.5 s" in ran.err
-    assert "Not read yet" in ran.out
+    assert rows(ran.out)["stuck"][:3] == ["? stuck", "not read", "-"]
 
 
 def test_a_server_that_cannot_start_is_shown_with_the_reason(machine: Machine) -> None:
     machine.configure("servers: {gone: {command: no-such-program}}")
     ran = machine.run("list")
     assert ran.code == 0
-    assert "Status: Error: the command 'no-such-program' was not found" in ran.out
+    assert rows(ran.out)["gone"] == ["✗ gone", "error", "-", "the command 'no-such-program' was not found"]
 
 
 def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
@@ -80,9 +80,13 @@ def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
     monkeypatch.setattr(ConfiguredReads, "read", spoilt)
     ran = machine.run("list")
     assert ran.code == 0
-    assert "· friendly (7 tools)" in ran.out
-    assert "✗ broken (0 tools)" in ran.out
-    assert "Status: Error: reading it failed inside the gateway: ValueError" in ran.out
+    assert rows(ran.out)["friendly"][:3] == ["· friendly", "ready", "7"]
+    assert rows(ran.out)["broken"] == [
+        "✗ broken",
+        "error",
+        "-",
+        "reading it failed inside the gateway: ValueError",
+    ]
 
 
 def test_an_error_that_nobody_foresaw_while_tools_are_counted_does_not_end_the_command(
@@ -99,7 +103,7 @@ def test_an_error_that_nobody_foresaw_while_tools_are_counted_does_not_end_the_c
     monkeypatch.setattr(Gateway, "list_tools", spoilt)
     ran = machine.run("list")
     assert ran.code == 0
-    assert "· friendly (7 tools)" in ran.out
+    assert rows(ran.out)["friendly"][:3] == ["· friendly", "ready", "7"]
     assert "✗ broken: reading it failed inside the gateway: ValueError" in ran.err
 
 

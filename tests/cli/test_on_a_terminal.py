@@ -29,6 +29,11 @@ def test_a_terminal_gets_colours_and_a_pipe_none(seeded: Machine) -> None:
     assert "\x1b" not in plain.out
 
 
+@pytest.mark.parametrize("columns", [50, 120])
+def test_the_table_of_servers_fits_the_terminal_and_is_coloured(columns: int, seeded: Machine) -> None:
+    check_golden(f"terminal_list_{columns}.txt", run_on_terminal("list", columns=columns).out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "colours"),
     [
@@ -76,13 +81,68 @@ def test_the_live_display_never_grows_beyond_the_screen(machine: Machine) -> Non
     assert max(int(up) for up in re.findall(r"\x1b\[(\d+)F", shown.out)) <= 8
 
 
-def test_a_doctors_table_fits_the_terminal(machine: Machine) -> None:
-    machine.configure("servers: {gone: {command: no-such-program-of-a-rather-long-name-that-nobody-has-installed}}")
-    shown = run_on_terminal("doctor", columns=60)
-    assert shown.code == 3
-    table = [line for line in OWN_SEQUENCES.sub("", shown.out).split("\n") if line.startswith(("SERVER", "✗ gone  "))]
-    assert len(table) == 2
+# At home: where the folders of a test begin is too long for any terminal.
+WORDY = """
+servers:
+  clockwork:
+    command: no-such-program-of-a-rather-long-name-that-nobody-has-installed
+    description: Tells the time and counts the days between any two dates of any calendar that was ever in use
+  a-server-with-a-name-that-takes-more-room-than-a-table-can-give: {command: never-started, disabled: true}
+sources: [{type: claude-desktop, path: ~/a/folder/within/another/folder/within/a/third/one/claude.json}]
+toolRules: [{pattern: ["*one*", "*two*", "*three*", "*four*", "*five*", "*six*"], tags: [numbers, words, many, more]}]
+"""
+WORDY_COMMANDS = (
+    ["list"],
+    ["list", "--status"],
+    ["doctor"],
+    ["discover"],
+    ["warm"],
+    ["config", "show"],
+    ["config", "sources"],
+    ["config", "validate"],
+    ["settings"],
+    ["tools", "clockwork"],
+    ["search", "which", "tool", "of", "all", "tells", "me", "how", "many", "days", "are", "left", "until", "easter"],
+    ["inspect", "clockwork", "nothing"],
+    ["execute", "clockwork", "nothing"],
+    ["remove", "clockwrok"],
+    ["adopt", "--dry-run"],
+    ["connect", "cursor", "--dry-run"],
+    ["frobnicate"],
+)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("arguments", WORDY_COMMANDS, ids=" ".join)
+def test_text_wraps_between_words(arguments: list[str], columns: int, machine: Machine) -> None:
+    machine.configure(WORDY)
+    shown = COLOUR.sub("", run_on_terminal(*arguments, columns=columns).out.rpartition("\x1b[J")[2])
+    assert "can't be used" not in shown
+    for line in shown.split("\n"):
+        # A word that is wider than the terminal stands alone: an address or a path is there to be copied.
+        assert width_of(line) <= columns or len(line.split()) == 1, line
+
+
+def test_a_table_loses_no_word_where_it_is_narrow(machine: Machine) -> None:
+    machine.configure(WORDY)
+    narrow = COLOUR.sub("", run_on_terminal("list", "--wait", "0", columns=60).out)
+    starts = narrow.index("ABOUT")
+    table = narrow.partition("\n\n")[0].splitlines()
+    about = " ".join(filter(None, (line[starts:].strip() for line in table[1:])))
+    assert about.startswith(
+        "Tells the time and counts the days between any two dates of any calendar that was ever in use"
+    )
+    state = narrow.index("STATE")
+    names = "".join(line[:state].strip() for line in table[1:])
+    assert names == "? clockwork- a-server-with-a-name-that-takes-more-room-than-a-table-can-give"
     assert all(width_of(line) <= 60 for line in table)
+
+
+def test_a_file_that_is_not_there_is_not_painted_as_a_fault(machine: Machine) -> None:
+    for command in ("show", "sources"):
+        shown = run_on_terminal("config", command).out
+        assert "not found" in shown
+        assert "\x1b[31m" not in shown
 
 
 HOSTILE_COMMANDS = (

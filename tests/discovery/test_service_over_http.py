@@ -13,7 +13,7 @@ import pytest
 from tests.discovery.desk import Desk, FakeRegistry, desk
 from tests.fakes import spec, tool
 from tests.upstream.http_servers import Out, Script, SdkServer, Seen, serve, unused_address
-from toolcrib import DiscoveryOptions
+from toolcrib import DiscoveryOptions, MCPDiscoveryProvider
 from toolcrib.errors import (
     AuthenticationFailed,
     NeedsConfiguration,
@@ -202,6 +202,17 @@ async def test_headers_given_with_the_call_replace_every_other_credential(tmp_pa
         assert authorization(legacy) == {""}
         assert {seen.headers["x-key"] for seen in legacy.script.seen} == {"k"}
         assert {seen.headers["x-team"] for seen in legacy.script.seen} == {"blue"}
+
+
+async def test_a_provider_signs_in_to_its_own_server_and_no_other_is_told(tmp_path: Path) -> None:
+    legacy = Legacy()
+    async with serve(legacy.script) as url, over_http(tmp_path) as us:
+        provider = MCPDiscoveryProvider(us.service, at(url), auth_headers={"Authorization": "Bearer mine"})
+        assert await provider.discover_tools()
+        assert authorization(legacy) == {"Bearer mine"}
+        legacy.script.seen.clear()
+        await us.service.discover_tools(at(url))
+        assert authorization(legacy) == {""}
 
 
 async def test_a_server_straight_from_a_registry_gets_no_token_whatever_it_is_called(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import stat
@@ -129,7 +130,12 @@ def test_the_greeting_has_an_entry_with_which_a_client_can_start_it(
     config = write_config(tmp_path, {})
     with gateway_process(tmp_path, config, process_environment, *options) as gateway:
         greeting = gateway.stdout
-    entry = json.loads(next(line for line in greeting.splitlines() if '"command"' in line))["mcpServers"]["toolcrib"]
+    over_http, started = (
+        json.JSONDecoder().raw_decode(part)[0]["mcpServers"]["toolcrib"]
+        for part in re.split(r"\n  (?={)", greeting)[1:]
+    )
+    assert over_http["url"] == gateway.url
+    entry = started
     told = ["--config", str(config), "serve", *options]
     assert entry["args"][-len(told) :] == told
     version = [entry["command"], *entry["args"][: -len(told)], "--version"]

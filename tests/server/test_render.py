@@ -67,6 +67,15 @@ def test_hits_are_shown_without_empty_fields_and_with_the_note() -> None:
     assert render.search(SearchAnswer(())) == {"results": []}
 
 
+def test_where_nothing_fits_an_agent_gets_the_nearest_tools_as_before_with_the_note_that_says_so() -> None:
+    near = (SearchHit("a", "b", "Does it.", 0.1),)
+
+    assert render.search(SearchAnswer((), "Nothing fits.", nearest=near)) == {
+        "results": [{"server": "a", "tool": "b", "summary": "Does it.", "relevance": 0.1}],
+        "note": "Nothing fits.",
+    }
+
+
 def summary(name: str, *, enabled: bool = True) -> ToolSummary:
     return ToolSummary("files", name, "Does it.", enabled, ("t",))
 

@@ -125,8 +125,8 @@ class OwnFile:
 
     def unknown(self, name: str) -> ServerNotFound:
         close = nearest(name, self.servers)
-        hint = f"Did you mean '{close}'?" if close else f"Servers there: {', '.join(self.servers) or 'none'}"
-        return ServerNotFound(f"no server '{name}' in {self.path}", hint=hint)
+        hint = f"Servers there: {', '.join(self.servers) or 'none'}"
+        return ServerNotFound(f"no server '{name}' in {self.path}", hint=hint, nearest=[close] if close else [])
 
     def edited(self, changes: Sequence[Change]) -> bytes:
         """The bytes after the changes, which were read back as a gateway would read them."""

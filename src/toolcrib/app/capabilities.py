@@ -85,10 +85,10 @@ def capability_files(paths: Paths) -> CapabilityFiles:
 
 @contextmanager
 def read_capabilities(
-    settings: Settings, env: Mapping[str, str] = os.environ, *, tell: Tell = nobody
+    settings: Settings, env: Mapping[str, str] | None = None, *, tell: Tell = nobody
 ) -> Iterator[Capabilities]:
     """Capabilities and proposals of this configuration, from the catalogue; no server is started."""
-    paths = Paths.of(env)
+    paths = Paths.of(os.environ if env is None else env)
     configured = {spec.name: spec for spec in settings.servers}
     offline = open_reading(settings, paths)
     try:

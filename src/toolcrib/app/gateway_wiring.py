@@ -57,7 +57,7 @@ def wired_gateway(
         stock=stock,
         discovery=parts.discovery,
         discovery_service=service,
-        statuses=parts.pool,
+        connections=parts.pool,
         call_tool=chained,
         introspector=introspector,
         shelf=shelf,

@@ -27,7 +27,7 @@ async def open_gateway(
     config: str | Path | None = None,
     *,
     settings: Settings | None = None,
-    env: Mapping[str, str] = os.environ,
+    env: Mapping[str, str] | None = None,
     face: str = "library",
     opener: Opener | None = None,
     read_due: bool = True,
@@ -36,9 +36,10 @@ async def open_gateway(
     """The gateway, from a configuration file, from given settings, or from what is found on this machine.
 
     Everything it started is stopped when the block ends. `opener` reaches servers in another way than our transports.
-    Without `read_due` no server is read before someone needs it. `when_learnt` is called, in a thread, each time the search
+    Without `env` the variables of this process count. Without `read_due` no server is read before someone needs it. `when_learnt` is called, in a thread, each time the search
     has learnt something and nothing is left.
     """
+    env = os.environ if env is None else env
     path = Path(config) if config is not None else None
     parts = GatewayParts(settings or load_settings(path, env=env), env, face, opener, when_learnt)
     online = Online(parts, path, env, is_fixed=settings is not None)
@@ -54,7 +55,7 @@ async def open_discovery(
     config: str | Path | None = None,
     *,
     settings: Settings | None = None,
-    env: Mapping[str, str] = os.environ,
+    env: Mapping[str, str] | None = None,
     opener: Opener | None = None,
 ) -> AsyncIterator[MCPDiscoveryService]:
     """The discovery service on its own: nothing is read before it is asked for, and all it started ends with the block."""

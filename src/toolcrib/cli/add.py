@@ -27,7 +27,7 @@ def _add(options: argparse.Namespace) -> int:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
         runs = f"; it runs {command}" if options.words and (command := entry["command"]) != options.words[0] else ""
-        say(f"{name} is now in {tilde(own.path)}{runs}")
+        say(f"{name} is now in {tilde(own.path)}{runs}; `toolcrib tools {name}` reads it and shows its tools")
     return OK
 
 

@@ -8,6 +8,7 @@ from toolcrib.adoption.adopt import carry_out, plan_adoption
 from toolcrib.adoption.plan import Plan
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.moving import Work, client_named, perform, planned, say, show_json, site_of
+from toolcrib.cli.output import Output
 from toolcrib.cli.plan_text import plan_json, show_plan
 from toolcrib.config.os_keyring import OsKeyring
 
@@ -22,12 +23,13 @@ def _adopt(options: argparse.Namespace) -> int:
     if to_vault:
         vault.require()
     chosen = [client_named(name) for name in options.clients]
+    out = Output.of(options).out
     plan, is_done = planned(
         options,
         Work(
             site,
             plan=lambda: plan_adoption(site, vault, chosen, to_vault=to_vault, keep=options.keep, local=options.local),
-            show=lambda plan: None if options.json else show_plan(plan),
+            show=lambda plan: None if options.json else show_plan(plan, out, with_diff=options.diff),
             has_work=lambda plan: plan.changes_something,
             write=lambda writer, plan: carry_out(writer, site, plan, vault),
         ),

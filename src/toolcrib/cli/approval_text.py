@@ -28,7 +28,7 @@ def print_proposal(out: Terminal, proposal: Proposal) -> None:
             out.paragraph(f"{label}: {clean(text)}", "  ")
     out.write()
     if not proposal.was_read:
-        out.write("  Its tools are not known.")
+        out.paragraph("Its tools are not known.", "  ")
     for tool in _tools(proposal):
         out.paragraph(clean(signature(tool.name, convert(tool.input_schema).type)), "  ", "bold")
         out.paragraph(tool.description, "    ")

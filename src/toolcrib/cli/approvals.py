@@ -10,10 +10,11 @@ from toolcrib.adoption.own_file import OwnFile, check_new_server
 from toolcrib.capabilities.proposal import Proposal
 from toolcrib.cli.approval_text import as_json, date, print_proposal
 from toolcrib.cli.exits import OK
-from toolcrib.cli.moving import edit_own_file, site_of, tilde
+from toolcrib.cli.moving import edit_own_file, site_of
 from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
+from toolcrib.cli.terminal import home_as_tilde
 from toolcrib.errors import ValidationError
 from toolcrib.model.server import RemoteLaunch
 
@@ -69,7 +70,8 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "config": str(own.path)})
     else:
-        output.out.write(f"\n{proposal.server} is approved; it is in {tilde(own.path)}")
+        output.out.write()
+        output.out.paragraph(f"{proposal.server} is approved; it is in {home_as_tilde(str(own.path))}")
     return OK
 
 
@@ -85,8 +87,8 @@ def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "removed": removed})
     else:
-        gone = f" and no longer in {tilde(own.path)}" if removed else ""
-        output.out.write(f"{proposal.server} is rejected{gone}")
+        gone = f" and no longer in {home_as_tilde(str(own.path))}" if removed else ""
+        output.out.paragraph(f"{proposal.server} is rejected{gone}")
     return OK
 
 
@@ -94,7 +96,7 @@ def _already(output: Output, proposal: Proposal) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "unchanged": True})
     else:
-        output.out.write(f"{proposal.server} is {proposal.state} already; nothing was changed")
+        output.out.paragraph(f"{proposal.server} is {proposal.state} already; nothing was changed")
     return OK
 
 

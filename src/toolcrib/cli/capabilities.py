@@ -75,7 +75,7 @@ def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
         output.json({**_short_json(known), "rtfs": text, "history": [one.version for one in history]})
         return OK
     output.out.paragraph(text.rstrip())
-    output.out.write(f"Status: {known.status}" + (f" ({clean(known.reason)})" if known.reason else ""))
+    output.out.item("Status: ", known.status + (f" ({known.reason})" if known.reason else ""))
     for earlier in history:
         output.out.write(f"Before: version {clean(earlier.version)}")
     return OK
@@ -93,7 +93,7 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if output.as_json:
         output.json({"folder": str(place), "files": [str(file) for file in files]})
     else:
-        output.out.write(f"{len(files)} capabilities are in {place}")
+        output.out.paragraph(f"{len(files)} capabilities are in {place}")
     return OK
 
 
@@ -112,16 +112,16 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
             output.note(f"left out: {problem}")
         for one in done:
             became = f"proposed as {one.proposal.id}" if one.proposal else f"left alone: {one.reason}"
-            output.out.write(clean(f"{one.server} ({one.tools} capabilities): {became}"))
+            output.out.paragraph(clean(f"{one.server} ({one.tools} capabilities): {became}"))
         if not done:
-            output.out.write(f"No capability was found in {clean(options.path)}")
+            output.out.paragraph(f"No capability was found in {options.path}")
     return OK if done else NOT_FOUND
 
 
 def _resolve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     with open_offers(door.settings, Paths.of(os.environ), is_live=options.live) as registry:
         resolver = CapabilityResolver(door.capabilities.catalogue, registry)
-        found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=max(1, options.limit)))
+        found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=options.limit))
     if registry is None and not found.is_at_hand:
         output.note(
             "the registries were not asked: --live asks them, `toolcrib registry sync` makes a copy to look into"

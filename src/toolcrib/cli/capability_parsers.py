@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from toolcrib.cli.parser import add_common, add_json
+from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_common, add_json, positive
 
 STATES = ("pending", "approved", "rejected", "expired", "superseded")
 STATUSES = ("pending", "approved", "auto_approved", "revoked")
 DEFAULT_CANDIDATES = 5
 
 
-def add_capability_commands(commands: Any) -> None:
-    """Add the parsers of these commands; `commands` is what `add_subparsers` gave."""
-    _add_approvals(_group(commands, "approvals", "servers that were proposed: look at them, approve or reject"))
-    _add_capabilities(_group(commands, "capabilities", "tools as capabilities: look, write, read, resolve"))
-
-
-def _add_approvals(actions: Any) -> None:
+def add_approvals(commands: Commands) -> None:
+    parser = add_command(commands, "approvals", "look at proposed servers, and approve or reject them")
+    actions = add_actions(parser, ("list", "show", "approve", "reject"))
     listing = _action(actions, "list", "list the servers that wait for a decision")
     listing.add_argument("--state", choices=STATES, default="pending", help="which ones (default: %(default)s)")
     listing.add_argument("--all", action="store_true", help="those of every state")
     show = _action(actions, "show", "show a proposal in full: what would be run or contacted, and its tools")
     _add_request(show)
-    approve = _action(actions, "approve", "agree to a proposed server: it goes behind the counter")
+    approve = _action(actions, "approve", "agree to a proposed server: its tools are offered from then on")
     _add_request(approve)
     approve.add_argument("-y", "--yes", action="store_true", help="do it without asking")
     approve.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
@@ -33,7 +28,9 @@ def _add_approvals(actions: Any) -> None:
     reject.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
 
 
-def _add_capabilities(actions: Any) -> None:
+def add_capabilities(commands: Commands) -> None:
+    parser = add_command(commands, "capabilities", "list, write, read and find tools as capabilities")
+    actions = add_actions(parser, ("list", "show", "export", "import", "resolve"))
     listing = _action(actions, "list", "list what may be used")
     listing.add_argument(
         "pattern", metavar="ID", nargs="?", default="", help="an id, or a pattern such as mcp.github.*"
@@ -57,19 +54,11 @@ def _add_capabilities(actions: Any) -> None:
     resolve.add_argument("wanted", metavar="WANTED", nargs="+", help="an id, or a description in your own words")
     resolve.add_argument("--live", action="store_true", help="ask the registries themselves, not the copy of them")
     resolve.add_argument(
-        "--limit", type=int, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
+        "--limit", type=positive, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
     )
 
 
-def _group(commands: Any, name: str, help: str) -> Any:
-    parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-    parser.set_defaults(module=name)
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=type(parser))
-    actions.required = True
-    return actions
-
-
-def _action(actions: Any, name: str, help: str) -> Any:
+def _action(actions: Commands, name: str, help: str) -> Parser:
     parser = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
     add_common(parser)
     add_json(parser)

@@ -6,28 +6,19 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from toolcrib.app.offline import open_reading
 from toolcrib.app.running import ask_to_reload, running_gateways
+from toolcrib.app.validation import ConfigCheck, validate_config
 from toolcrib.catalog.store import GatewayRow
+from toolcrib.cli.config_show import Facts, print_source_table, shown_path, source_json
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.reading import Reading, settings_of
-from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import clean, home_as_tilde
-from toolcrib.config.load import load_settings
+from toolcrib.cli.terminal import Terminal
+from toolcrib.cli.wording import counted
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import Settings, SourceState, ToolRule
-from toolcrib.errors import ConfigurationError, Problem
-
-_STATES = {
-    "found": "found",
-    "missing": "not found",
-    "broken": "can't be read",
-    "untrusted": "not trusted yet",
-}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,91 +33,14 @@ def _show(options: argparse.Namespace, output: Output) -> int:
     offline = open_reading(settings, Paths.of(os.environ))
     try:
         reading = Reading(settings, offline.stock, running_gateways(offline.store, time.time()))
-        facts = _Facts(reading)
+        facts = Facts(reading)
     finally:
         offline.store.close()
     if output.as_json:
         output.json(facts.as_json())
     else:
-        facts.print(output)
+        facts.print(output.out)
     return OK
-
-
-class _Facts:
-    """What `config show` tells."""
-
-    def __init__(self, reading: Reading) -> None:
-        stock = reading.stock
-        self.settings = reading.settings
-        self.servers = len(stock.specs)
-        self.connected = sum(bool(reading.holders(name)) for name in stock.specs)
-        shelves = [stock.shelf(name) for name in stock.specs]
-        self.tools = sum(map(len, shelves))
-        self.enabled = sum(tool.enabled for shelf in shelves for tool in shelf.values())
-
-    def print(self, output: Output) -> None:
-        out, settings = output.out, self.settings
-        out.write(out.paint("MCP Discovery Configuration:", "bold"))
-        out.write()
-        out.write(f"File: {_shown(settings.file) if settings.file else 'none (built-in defaults)'}")
-        out.write(f"Status: {_on(settings.enabled)}")
-        out.write(f"Cache: {_on(settings.cache_enabled)} (TTL: {settings.cache_ttl_seconds:g}s)")
-        out.write()
-        out.write(out.paint(f"Sources ({len(settings.source_states)}):", "bold"))
-        for source in settings.source_states:
-            sign = out.paint("✓", "green") if source.state == "found" else out.paint("✗", "red")
-            reason = "" if source.state == "found" else f" - {_STATES[source.state]}"
-            out.write(f"  {sign} {clean(source.type)} ({_shown(source.path)}){reason}")
-        out.write()
-        out.write(out.paint(f"Tool Rules ({len(settings.tool_rules)}):", "bold"))
-        for number, rule in enumerate(settings.tool_rules, start=1):
-            out.write(f"  {number}. {clean(_rule_text(rule))}")
-        out.write()
-        out.write(f"Servers: {self.servers} configured, {self.connected} connected")
-        out.write(f"Tools: {self.tools} total, {self.enabled} enabled")
-
-    def as_json(self) -> dict[str, Any]:
-        settings = self.settings
-        return {
-            "file": str(settings.file) if settings.file else None,
-            "enabled": settings.enabled,
-            "cache": {"enabled": settings.cache_enabled, "ttl": settings.cache_ttl_seconds},
-            "sources": [_source_json(source) for source in settings.source_states],
-            "rulePrecedence": settings.rule_precedence,
-            "toolRules": [_rule_json(rule) for rule in settings.tool_rules],
-            "servers": {"configured": self.servers, "connected": self.connected},
-            "tools": {"total": self.tools, "enabled": self.enabled},
-        }
-
-
-def _on(value: bool) -> str:
-    return "Enabled" if value else "Disabled"
-
-
-def _shown(path: Path | str) -> str:
-    return clean(home_as_tilde(str(path)))
-
-
-def _rule_text(rule: ToolRule) -> str:
-    about = ", ".join(rule.pattern) or "*"
-    place = f"{rule.server}: " if rule.server else ""
-    effects = [] if rule.enabled is None else ["enabled" if rule.enabled else "disabled"]
-    if rule.tags:
-        effects.append(f"tags: [{', '.join(rule.tags)}]")
-    return f"{place}{about} → {', '.join(effects) or 'no effect'}"
-
-
-def _rule_json(rule: ToolRule) -> dict[str, Any]:
-    rendered: dict[str, Any] = {"pattern": list(rule.pattern), "tags": list(rule.tags)}
-    if rule.server is not None:
-        rendered["server"] = rule.server
-    if rule.enabled is not None:
-        rendered["enabled"] = rule.enabled
-    return rendered
-
-
-def _source_json(source: SourceState) -> dict[str, Any]:
-    return {"type": source.type, "path": source.path, "state": source.state, "servers": source.count}
 
 
 # -- sources
@@ -135,23 +49,14 @@ def _source_json(source: SourceState) -> dict[str, Any]:
 def _sources(options: argparse.Namespace, output: Output) -> int:
     states = settings_of(options, output).source_states
     if output.as_json:
-        output.json({"sources": [_source_json(source) for source in states]})
+        output.json({"sources": [source_json(source) for source in states]})
         return OK
     output.out.write(output.out.paint(f"Sources ({len(states)}):", "bold"))
     output.out.write()
-    if not states:
-        output.out.write("None: the configuration file names no sources. `sources: auto` imports from AI clients.")
-        return OK
-    rows = [
-        (
-            f"{'✓' if source.state == 'found' else '✗'} {source.type}",
-            _STATES[source.state],
-            str(source.count),
-            home_as_tilde(source.path),
-        )
-        for source in states
-    ]
-    print_table(output.out, ("SOURCE", "STATE", "SERVERS", "FILE"), rows)
+    if states:
+        print_source_table(output.out, states)
+    else:
+        output.out.paragraph("None: the configuration file names no sources. `sources: auto` imports from AI clients.")
     return OK
 
 
@@ -159,55 +64,36 @@ def _sources(options: argparse.Namespace, output: Output) -> int:
 
 
 def _validate(options: argparse.Namespace, output: Output) -> int:
-    try:
-        settings = load_settings(Path(options.config) if options.config else None)
-        warnings = [*settings.warnings, *_rule_warnings(settings)]
-        problems = list(settings.problems)
-        file = settings.file
-    except ConfigurationError as error:
-        problems, warnings, file = list(error.problems), [], None
+    check = validate_config(options.config or None)
     if output.as_json:
-        output.json(_validation_json(file, problems, warnings))
+        output.json(_validation_json(check))
     else:
-        _print_validation(file, problems, warnings, output)
-    return CONFIGURATION if problems else OK
+        _print_validation(check, output.out)
+    return OK if check.is_valid else CONFIGURATION
 
 
-def _rule_warnings(settings: Settings) -> list[str]:
-    """What the rules do that their author may not expect, over the tools in the catalogue."""
-    offline = open_reading(settings, Paths.of(os.environ))
-    try:
-        return offline.stock.warnings
-    finally:
-        offline.store.close()
-
-
-def _print_validation(file: Path | None, problems: list[Problem], warnings: list[str], output: Output) -> None:
-    out = output.out
-    for problem in problems:
-        out.write(f"{out.paint('✗', 'red')} {clean(home_as_tilde(str(problem)))}")
-    for warning in warnings:
-        out.write(f"{out.paint('!', 'yellow')} {clean(warning)}")
-    if problems or warnings:
+def _print_validation(check: ConfigCheck, out: Terminal) -> None:
+    for problem in check.problems:
+        out.item("✗ ", shown_path(str(problem)), "red")
+    for warning in check.warnings:
+        out.item("! ", warning, "yellow")
+    if check.problems or check.warnings:
         out.write()
-    if problems:
-        out.write(f"The configuration has {_count(len(problems), 'problem')} and {_count(len(warnings), 'warning')}.")
+    warnings = counted(len(check.warnings), "warning")
+    if not check.is_valid:
+        out.paragraph(f"The configuration has {counted(len(check.problems), 'problem')} and {warnings}.")
         return
-    named = f" ({_shown(file)})" if file else " (no file: built-in defaults)"
-    told = f", with {_count(len(warnings), 'warning')}" if warnings else ""
-    out.write(f"{out.paint('✓', 'green')} The configuration is valid{told}{named}.")
+    named = f" ({shown_path(check.file)})" if check.file else " (no file: built-in defaults)"
+    told = f", with {warnings}" if check.warnings else ""
+    out.item("✓ ", f"The configuration is valid{told}{named}.", "green")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _validation_json(file: Path | None, problems: list[Problem], warnings: list[str]) -> dict[str, Any]:
+def _validation_json(check: ConfigCheck) -> dict[str, Any]:
     return {
-        "valid": not problems,
-        "file": str(file) if file else None,
-        "problems": [problem_json(problem) for problem in problems],
-        "warnings": warnings,
+        "valid": check.is_valid,
+        "file": str(check.file) if check.file else None,
+        "problems": [problem_json(problem) for problem in check.problems],
+        "warnings": list(check.warnings),
     }
 
 
@@ -227,9 +113,8 @@ def _reload(options: argparse.Namespace, output: Output) -> int:
     if output.as_json:
         output.json({"servers": len(settings.servers), "running": _pids(running), "reloaded": _pids(asked)})
         return OK
-    sign = output.out.paint("✓", "green")
-    output.out.write(f"{sign} The configuration is valid: {_count(len(settings.servers), 'server')}.")
-    output.out.write(_told(running, asked))
+    output.out.item("✓ ", f"The configuration is valid: {counted(len(settings.servers), 'server')}.", "green")
+    output.out.paragraph(_told(running, asked))
     return OK
 
 
@@ -243,7 +128,7 @@ def _told(running: list[GatewayRow], asked: list[GatewayRow]) -> str:
     if not asked:
         return "The running gateways notice an edited file by themselves within a few seconds."
     pids = ", ".join(map(str, _pids(asked)))
-    return f"Told {_count(len(asked), 'running gateway')} to read it again (pid {pids})."
+    return f"Told {counted(len(asked), 'running gateway')} to read it again (pid {pids})."
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace, Output], int]] = {

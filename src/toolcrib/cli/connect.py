@@ -7,6 +7,7 @@ import argparse
 from toolcrib.adoption.adopt import carry_out, plan_connection
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.moving import Work, client_named, perform, planned, say, show_json, site_of
+from toolcrib.cli.output import Output
 from toolcrib.cli.plan_text import plan_json, show_plan
 from toolcrib.config.os_keyring import OsKeyring
 
@@ -17,6 +18,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _connect(options: argparse.Namespace) -> int:
     site, vault, client = site_of(options), OsKeyring(), client_named(options.client)
+    out = Output.of(options).out
     # Naming the one client is the consent; --dry-run only looks.
     options.yes = True
     plan, is_done = planned(
@@ -24,7 +26,7 @@ def _connect(options: argparse.Namespace) -> int:
         Work(
             site,
             plan=lambda: plan_connection(site, vault, client),
-            show=lambda plan: None if options.json else show_plan(plan),
+            show=lambda plan: None if options.json else show_plan(plan, out, with_diff=options.diff),
             has_work=lambda plan: plan.clients[0].changes_something,
             write=lambda writer, plan: carry_out(writer, site, plan, vault),
         ),

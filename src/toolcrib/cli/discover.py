@@ -16,6 +16,7 @@ from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
+from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.found import ServerOutcome
 from toolcrib.discovery.options import DiscoveryOptions
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if output.as_json:
         output.json({"servers": [outcome_json(outcome) for outcome in outcomes]})
     elif not outcomes:
-        output.out.write(why_none(settings))
+        output.out.paragraph(why_none(settings))
     else:
         _print(outcomes, output)
     return exit_code(outcomes)
@@ -77,7 +78,7 @@ def with_service(
 
 def show(progress: Progress, outcome: ServerOutcome) -> None:
     if outcome.error is None:
-        progress.done(outcome.config.name, f"{len(outcome.tools)} tools")
+        progress.done(outcome.config.name, counted(len(outcome.tools), "tool"))
     else:
         progress.failed(outcome.config.name, outcome.error.message)
 

@@ -19,6 +19,7 @@ from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import clean
+from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
 from toolcrib.model.server import ServerSpec
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
             }
         )
     elif not checkups:
-        output.out.write(why_none(settings))
+        output.out.paragraph(why_none(settings))
     else:
         _print(checkups, output)
     return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
@@ -59,7 +60,7 @@ async def _check(gateway: Gateway, spec: ServerSpec, slots: asyncio.Semaphore, p
         progress.started(spec.name)
         checkup = await check_server(gateway, spec, os.environ, time.monotonic)
     if checkup.is_fine:
-        progress.done(spec.name, f"{checkup.tools} tools")
+        progress.done(spec.name, counted(checkup.tools or 0, "tool"))
     else:
         progress.failed(spec.name, checkup.message)
     return checkup
@@ -73,9 +74,7 @@ def _print(checkups: Sequence[Checkup], output: Output) -> None:
             "ok" if one.is_fine else one.code,
             "-" if one.tools is None else str(one.tools),
             f"{one.seconds:.1f} s",
-            (f"called {one.called}" if one.called else "listed its tools")
-            if one.is_fine
-            else one.message.partition("\n")[0],
+            (f"called {one.called}" if one.called else "listed its tools") if one.is_fine else "see below",
         )
         for one in checkups
     ]

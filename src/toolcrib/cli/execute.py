@@ -5,37 +5,34 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
+import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from toolcrib.app.online import open_gateway
+from toolcrib.cli.asked import Asked, asked_of, typed
 from toolcrib.cli.exits import OK
-from toolcrib.cli.names import server_and_tool
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.run import exit_of
 from toolcrib.cli.terminal import Terminal, clean
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ToolNotFound, ValidationError
+from toolcrib.errors import InvalidArguments, ToolNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
 
-MOST_ARGUMENT_BYTES = 16 * 1024 * 1024
 CALLER = Caller("cli", "cli", "cli")
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
-    server, tool = server_and_tool(options)
-    arguments = _arguments(options.args)
+    asked = asked_of(options)
     settings = settings_of(options, output)
     if not output.as_json:
-        output.out.write(f"Executing: {clean(f'{server}:{tool}')}")
+        output.out.write(f"Executing: {clean(f'{asked.server}:{asked.tool}')}")
         output.out.write()
         output.out.stream.flush()
-    outcome = asyncio.run(_execute(settings, server, tool, arguments, output, stream=options.stream))
+    outcome = asyncio.run(_execute(settings, asked, output))
     if output.as_json:
         # Beside the events of a stream the outcome is one more line.
         (output.json_line if options.stream else output.json)(_outcome_json(outcome))
@@ -46,24 +43,24 @@ def run(options: argparse.Namespace) -> int:
     return OK if outcome.error is None else exit_of(outcome.error.code)
 
 
-async def _execute(
-    settings: Settings, server: str, tool: str, arguments: dict[str, Any], output: Output, *, stream: bool
-) -> ExecutionResult:
+async def _execute(settings: Settings, asked: Asked, output: Output) -> ExecutionResult:
     # What is odd about the configuration was said already.
     said = replace(settings, problems=(), warnings=())
     async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-        outcome = await _outcome(gateway, server, tool, arguments, output, stream=stream)
-        failure = gateway.failure(server)
+        try:
+            outcome = await _outcome(gateway, await typed(gateway, asked), output)
+        except InvalidArguments as error:
+            return ExecutionResult(error=ExecutionError.of(error, asked.server, asked.tool))
+        failure = gateway.failure(asked.server)
         if failure is not None and outcome.error is not None and outcome.error.code == ToolNotFound.code:
             # Nobody knows its tools because it can't be reached: that is what went wrong.
-            return ExecutionResult(error=ExecutionError.of(failure, server, tool))
+            return ExecutionResult(error=ExecutionError.of(failure, asked.server, asked.tool))
         return outcome
 
 
-async def _outcome(
-    gateway: Gateway, server: str, tool: str, arguments: dict[str, Any], output: Output, *, stream: bool
-) -> ExecutionResult:
-    if not stream:
+async def _outcome(gateway: Gateway, asked: Asked, output: Output) -> ExecutionResult:
+    server, tool, arguments = asked.server, asked.tool, asked.arguments
+    if not asked.is_streamed:
         return await gateway.execute_tool(server, tool, arguments, caller=CALLER)
     heard = False
     async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER):
@@ -74,36 +71,6 @@ async def _outcome(
         _show_event(event, output)
         heard = True
     raise AssertionError("a stream ends with its outcome")
-
-
-def _arguments(given: str | None) -> dict[str, Any]:
-    text = _argument_text(given)
-    try:
-        value = json.loads(text) if text.strip() else {}
-        json.dumps(value, ensure_ascii=False).encode()  # half a character can be written in JSON, but not sent
-    except (ValueError, RecursionError) as problem:
-        raise ValidationError(
-            f"--args is not JSON: {problem}", hint="""For example: --args '{"path": "README.md"}'"""
-        ) from None
-    if not isinstance(value, dict):
-        raise ValidationError(f"--args must be a JSON object, found {type(value).__name__}")
-    return value
-
-
-def _argument_text(given: str | None) -> str:
-    """The JSON text itself, of a file after `@`, or from standard input after `-`."""
-    if given is None or not given.startswith(("@", "-")):
-        return given or ""
-    try:
-        if given == "-":
-            return sys.stdin.read(MOST_ARGUMENT_BYTES)
-        if given.startswith("@"):
-            with Path(given[1:]).expanduser().open(encoding="utf-8-sig") as file:
-                return file.read(MOST_ARGUMENT_BYTES)
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise ValidationError(f"--args {given} can't be read: {reason}") from problem
-    return given
 
 
 def _show_event(event: CallEvent, output: Output) -> None:
@@ -169,9 +136,13 @@ def _print_error(error: ExecutionError, out: Terminal) -> None:
     nearest = error.details.get("nearest")
     if nearest:
         out.paragraph(clean(did_you_mean(nearest)))
-    hint = human_hint(error.code, error.hint)
-    if hint:
+    if hint := _hint(error):
         out.paragraph(f"Hint: {hint}")
+
+
+def _hint(error: ExecutionError) -> str:
+    named = shlex.join((error.server, error.tool))
+    return human_hint(error.code, error.hint).replace("SERVER TOOL", named)
 
 
 def _outcome_json(outcome: ExecutionResult) -> dict[str, Any]:
@@ -180,4 +151,4 @@ def _outcome_json(outcome: ExecutionResult) -> dict[str, Any]:
         assert outcome.result is not None
         return {"success": True, "result": outcome.value, **_further_content(outcome.result)}
     place = {"server": error.server, "tool": error.tool, **error.details}
-    return failure(error.code, error.message, hint=human_hint(error.code, error.hint), details=place)
+    return failure(error.code, error.message, hint=_hint(error), details=place)

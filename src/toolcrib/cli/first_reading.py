@@ -11,6 +11,7 @@ from functools import partial
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.many import Slot, each_within
 from toolcrib.errors import ToolcribError
@@ -59,5 +60,5 @@ async def _read(gateway: Gateway, progress: Progress, server: str, slot: Slot) -
             log.warning("%s: %s", server, reason, exc_info=log.isEnabledFor(logging.DEBUG))
             progress.failed(server, reason)
             return False
-        progress.done(server, f"{len(tools)} tools")
+        progress.done(server, counted(len(tools), "tool"))
         return True

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, Parser, add_command, add_common, add_json
+from toolcrib.cli.parser import Commands, add_actions, add_command, add_common, add_json, port
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 def add_config(commands: Commands) -> None:
     parser = add_command(commands, "config", "show, check or reload the configuration")
-    actions = parser.add_subparsers(dest="action", metavar="show|validate|sources|reload", parser_class=Parser)
-    actions.required = True
-    for name, help in (
+    explained = (
         ("show", "display the current configuration"),
         ("validate", "check the configuration and name each problem with its place"),
         ("sources", "list the files that servers are imported from"),
         ("reload", "have running gateways read the configuration again"),
-    ):
+    )
+    actions = add_actions(parser, [name for name, _ in explained])
+    for name, help in explained:
         action = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         add_common(action)
         add_json(action)
@@ -26,12 +26,12 @@ def add_serve(commands: Commands) -> None:
     serve = add_command(
         commands,
         "serve",
-        "serve MCP on standard input and output, or with --http over HTTP",
+        "serve MCP on standard input and output, or over HTTP",
         description="Serve the five meta-tools. `toolcrib settings` lists everything that can be set.",
     )
     serve.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of standard input and output")
     serve.add_argument("--host", help="address to listen on (default: setting http.host)")
-    serve.add_argument("--port", type=int, help="port to listen on, 0 for a free one (default: setting http.port)")
+    serve.add_argument("--port", type=port, help="port to listen on, 0 for a free one (default: setting http.port)")
     serve.add_argument("--demo", action="store_true", help="with no server configured, offer two harmless demo servers")
 
 
@@ -39,7 +39,7 @@ def add_trust(commands: Commands) -> None:
     trust = add_command(
         commands,
         "trust",
-        "allow a configuration file found in a working directory to be used",
+        "allow a configuration file of a project folder to be used",
         description="Keep the path and hash of a configuration file, so that it is used when found here. "
         "An edited file must be trusted again.",
     )
@@ -48,14 +48,14 @@ def add_trust(commands: Commands) -> None:
 
 
 def add_settings(commands: Commands) -> None:
-    add_command(commands, "settings", "list every setting with its default, its variable and what it does")
+    add_command(commands, "settings", "list every setting with its default and what it does")
 
 
 def add_completion(commands: Commands) -> None:
     parser = add_command(
         commands,
         "completion",
-        "print a script that completes commands, servers and tools in a shell",
+        "print a script for completion in bash, zsh or fish",
         description='For example: eval "$(toolcrib completion bash)" in ~/.bashrc.',
     )
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", metavar="|".join(SHELLS), choices=SHELLS)

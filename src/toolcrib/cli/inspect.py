@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ from toolcrib.cli.reading import open_for_reading
 from toolcrib.cli.terminal import Terminal, clean
 from toolcrib.model.view import Parameter, ToolDetails
 from toolcrib.schema.details import describe
+
+_VALUES = {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER", "boolean": "true"}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,6 +58,23 @@ def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) 
         out.paragraph(clean(", ".join(details.tags)), "  ")
     if examples:
         _print_examples(details, out)
+    if details.enabled:
+        _section(out, "Run it:")
+        out.paragraph(clean(_command(details)), "  ")
+
+
+def _command(details: ToolDetails) -> str:
+    """The command line that runs the tool, with a word in the place of each value that it requires."""
+    words = (_pair(parameter) for parameter in details.parameters if parameter.required)
+    return " ".join([shlex.join(("toolcrib", "execute", details.server, details.tool)), *words])
+
+
+def _pair(parameter: Parameter) -> str:
+    kind = parameter.type.removesuffix("[]")
+    if kind in _VALUES:
+        return f"{shlex.quote(parameter.name)}={_VALUES[kind]}"
+    is_choice = kind.startswith('"') and not kind.endswith("]")
+    return f"{shlex.quote(parameter.name)}=VALUE" if is_choice else f"{shlex.quote(parameter.name)}:=JSON"
 
 
 def _section(out: Terminal, title: str) -> None:
@@ -64,7 +84,7 @@ def _section(out: Terminal, title: str) -> None:
 
 def _print_parameter(parameter: Parameter, out: Terminal) -> None:
     need = "required" if parameter.required else "optional"
-    out.write(f"  {out.paint(clean(parameter.name), 'cyan')} ({clean(parameter.type)}, {need})")
+    out.item(f"  {clean(parameter.name)} ", f"({parameter.type}, {need})", "cyan")
     if parameter.description:
         out.paragraph(parameter.description, "    ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,9 +12,12 @@ from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import Reading, open_for_reading
-from toolcrib.cli.terminal import clean
+from toolcrib.cli.table import print_table
+from toolcrib.cli.terminal import Terminal
+from toolcrib.cli.wording import counted
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
+from toolcrib.model.tool import summarize
 from toolcrib.model.view import ServerSummary
 from toolcrib.views import server_view
 
@@ -21,6 +25,18 @@ from toolcrib.views import server_view
 State = Literal["connected", "ready", "unread", "error", "disabled"]
 
 _SIGNS: dict[State, str] = {"connected": "✓", "ready": "·", "unread": "?", "error": "✗", "disabled": "-"}
+_WORDS: dict[State, str] = {
+    "connected": "connected",
+    "ready": "ready",
+    "unread": "not read",
+    "error": "error",
+    "disabled": "disabled",
+}
+_TO_KNOW: dict[State, str] = {
+    "ready": "A ready server starts on its first call.",
+    "unread": "`toolcrib warm` reads those that were not read yet.",
+    "error": "`toolcrib doctor` says what to do about an error.",
+}
 _STYLES: dict[State, str] = {
     "connected": "green",
     "ready": "green",
@@ -49,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         if output.as_json:
             output.json(_as_json(reading, listed))
         else:
-            _print(reading, listed, options, output)
+            _print(reading, listed, options, output.out)
     return OK
 
 
@@ -82,54 +98,72 @@ def _state(server: ServerSummary, *, was_read: bool) -> State:
     return "ready" if was_read else "unread"
 
 
-def _print(reading: Reading, listed: list[Listed], options: argparse.Namespace, output: Output) -> None:
-    # Either option alone leaves the other detail out; without any, both are shown.
-    wants_both = options.status == options.tools
-    out = output.out
-    out.write(out.paint(f"MCP Servers ({_counted(listed)}):", "bold"))
+def _print(reading: Reading, listed: list[Listed], options: argparse.Namespace, out: Terminal) -> None:
     if not listed:
-        out.write()
-        out.write(_why_none(reading))
-    for one in listed:
-        out.write()
-        sign = out.paint(_SIGNS[one.state], _STYLES[one.state])
-        detail = _detail(one, counted=wants_both or options.tools)
-        out.write(f"{sign} {out.paint(clean(one.server.name), 'bold')}{detail}")
-        out.paragraph(clean(one.server.description), "  ")
-        if wants_both or options.status:
-            out.paragraph(f"Status: {_status(one)}", "  ")
+        out.paragraph(_why_none(reading))
+        return
+    # Either option alone leaves the other column out; without any, both are shown.
+    columns = Columns(state=options.status or not options.tools, tools=options.tools or not options.status)
+    print_table(out, columns.headings, [columns.row(one) for one in listed], [_STYLES.get(one.state) for one in listed])
+    out.write()
+    for sentence in _summary(listed):
+        out.paragraph(sentence)
 
 
-def _counted(listed: list[Listed]) -> str:
-    off = sum(one.state == "disabled" for one in listed)
-    return f"{len(listed)} configured{f', {off} disabled' if off else ''}"
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns the table has besides the name and what there is to say."""
+
+    state: bool
+    tools: bool
+
+    @property
+    def headings(self) -> list[str]:
+        return ["SERVER", *(["STATE"] if self.state else []), *(["TOOLS"] if self.tools else []), "ABOUT"]
+
+    def row(self, one: Listed) -> list[str]:
+        state = [_WORDS[one.state]] if self.state else []
+        tools = [_tools(one)] if self.tools else []
+        return [f"{_SIGNS[one.state]} {one.server.name}", *state, *tools, _about(one)]
 
 
-def _detail(one: Listed, *, counted: bool) -> str:
-    if one.state == "disabled":
-        return " (disabled)"
-    count = one.server.tool_count
-    return f" ({count} tool{'' if count == 1 else 's'})" if counted else ""
+def _tools(one: Listed) -> str:
+    """How many tools are offered, and of how many where rules hold some back."""
+    total, enabled = one.server.tool_count, one.server.enabled_count
+    if not total and not one.was_read:
+        return "-"
+    return str(total) if enabled == total or one.state == "disabled" else f"{enabled} of {total}"
 
 
-def _status(one: Listed) -> str:
+def _about(one: Listed) -> str:
+    description = summarize(one.server.description)
     match one.state:
         case "connected":
-            return f"Connected ({', '.join(f'gateway pid {pid}' for pid in one.pids)})"
-        case "ready":
-            return "Ready (starts on the first call)"
-        case "unread":
-            return "Not read yet (`toolcrib warm` reads it)"
+            return f"{description} (held by {', '.join(f'gateway pid {pid}' for pid in one.pids)})"
+        case "ready" | "unread":
+            return description
         case "error":
-            return f"Error: {clean(one.server.status.reason)}"
+            return one.server.status.reason.partition("\n")[0]
         case "disabled":
-            return f"Disabled ({clean(where_disabled(one.server.name, one.origin))})"
+            return where_disabled(one.server.name, one.origin)
+
+
+def _summary(listed: list[Listed]) -> list[str]:
+    """How many there are of each kind, and what to know of those kinds."""
+    numbers = Counter(one.state for one in listed)
+    words = {**_WORDS, "error": "with an error", "unread": "not read yet"}
+    kinds = ", ".join(f"{numbers[state]} {word}" for state, word in words.items() if numbers[state])
+    told = [words for state, words in _TO_KNOW.items() if numbers[state]]
+    return [f"{counted(len(listed), 'server')}: {kinds}.", *([" ".join(told)] if told else [])]
 
 
 def _why_none(reading: Reading) -> str:
     if not reading.settings.enabled:
         return SWITCHED_OFF
-    return "No server is configured yet. `toolcrib config sources` shows where servers are looked for."
+    return (
+        "No server is configured yet. `toolcrib add NAME -- COMMAND` adds one; "
+        "`toolcrib config sources` shows where servers are looked for."
+    )
 
 
 def _as_json(reading: Reading, listed: list[Listed]) -> dict[str, Any]:

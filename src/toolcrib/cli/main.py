@@ -13,6 +13,7 @@ from importlib import import_module
 
 from toolcrib.cli import capability_parsers, gateway_parsers, moving_parsers, server_parsers, tool_parsers
 from toolcrib.cli.exits import INTERRUPTED, OK, USAGE
+from toolcrib.cli.grouped_help import GroupedParser
 from toolcrib.cli.parser import Commands, Parser, UsageError, add_common
 from toolcrib.version import VERSION
 
@@ -20,32 +21,52 @@ from toolcrib.version import VERSION
 COMPLETE = "__complete"
 GARBAGE_THRESHOLD = 20_000
 
-# In the order in which help shows them.
-_COMMANDS: tuple[Callable[[Commands], None], ...] = (
-    tool_parsers.add_list,
-    tool_parsers.add_search,
-    tool_parsers.add_tools,
-    tool_parsers.add_inspect,
-    tool_parsers.add_execute,
-    gateway_parsers.add_config,
-    server_parsers.add_registry,
-    server_parsers.add_logs,
-    server_parsers.add_doctor,
-    tool_parsers.add_types,
-    server_parsers.add_discover,
-    server_parsers.add_warm,
-    gateway_parsers.add_serve,
-    gateway_parsers.add_trust,
-    gateway_parsers.add_settings,
-    gateway_parsers.add_completion,
-    moving_parsers.add_moving_commands,
-    capability_parsers.add_capability_commands,
-)
+# As help shows them: group by group, each in alphabetical order.
+_GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
+    "find and run tools": (
+        tool_parsers.add_execute,
+        tool_parsers.add_inspect,
+        tool_parsers.add_list,
+        tool_parsers.add_search,
+        tool_parsers.add_tools,
+    ),
+    "servers": (
+        moving_parsers.add_add,
+        capability_parsers.add_approvals,
+        moving_parsers.add_disable,
+        server_parsers.add_discover,
+        server_parsers.add_doctor,
+        moving_parsers.add_enable,
+        server_parsers.add_logs,
+        server_parsers.add_registry,
+        moving_parsers.add_remove,
+        server_parsers.add_warm,
+    ),
+    "AI clients": (
+        moving_parsers.add_adopt,
+        moving_parsers.add_connect,
+        moving_parsers.add_release,
+    ),
+    "the gateway": (
+        gateway_parsers.add_completion,
+        gateway_parsers.add_config,
+        gateway_parsers.add_serve,
+        gateway_parsers.add_settings,
+        gateway_parsers.add_trust,
+    ),
+    "types and capabilities": (
+        capability_parsers.add_capabilities,
+        tool_parsers.add_types,
+    ),
+}
+_FIRST_STEPS = """\
+`%(prog)s adopt` moves the servers of your AI clients into Toolcrib: it shows its plan and asks first.
+`%(prog)s COMMAND --help` shows how one command is used."""
 
 
 def main(arguments: Sequence[str] | None = None, *, prog: str = "toolcrib") -> int:
     """Run one command; the exit code is the answer."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = _without_help_command(list(sys.argv[1:] if arguments is None else arguments))
     # Loading a command makes many objects and hardly any garbage: looking for it at the usual rate costs a twentieth.
     gc.set_threshold(GARBAGE_THRESHOLD)
     try:
@@ -76,13 +97,26 @@ def anygpt(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser(prog: str) -> Parser:
-    parser = Parser(prog, description="One MCP server in front of all your MCP servers.")
-    parser.add_argument("--version", action="version", version=f"toolcrib {VERSION}")
+    parser = GroupedParser(
+        prog,
+        usage="%(prog)s COMMAND [options]",
+        description="One MCP server in front of all your MCP servers.",
+        epilog=_FIRST_STEPS,
+    )
+    parser.add_argument("--version", action="version", version=f"toolcrib {VERSION}", help="show the version")
     add_common(parser, verbose=0, quiet=False, color="auto", config=None)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in _COMMANDS:
-        add(commands)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, parser_class=Parser)
+    for title, adders in _GROUPS.items():
+        known = len(commands.choices)
+        for add in adders:
+            add(commands)
+        parser.groups[title] = list(commands.choices)[known:]
     return parser
+
+
+def _without_help_command(given: list[str]) -> list[str]:
+    """`toolcrib help list` is what people try first; it means `toolcrib list --help`."""
+    return [*given[1:], "--help"] if given[:1] == ["help"] else given
 
 
 def _parsed(parser: Parser, given: list[str]) -> argparse.Namespace | None:
@@ -99,8 +133,12 @@ def _parsed(parser: Parser, given: list[str]) -> argparse.Namespace | None:
 
 def _refused(error: UsageError, *, as_json: bool) -> int:
     if as_json:
-        body = import_module("toolcrib.cli.output").failure("VALIDATION_ERROR", str(error))
+        body = import_module("toolcrib.cli.output").failure("VALIDATION_ERROR", str(error), hint=error.hint)
         print(import_module("json").dumps(body, indent=2))
+    # Loaded only now; the words may be foreign, and are cleaned and wrapped like everything else.
+    err = import_module("toolcrib.cli.terminal").Terminal.of(sys.stderr, "never")
     error.parser.print_usage(sys.stderr)
-    print(f"{error.parser.prog}: {error}", file=sys.stderr)
+    err.paragraph(f"{error.parser.prog}: {error}")
+    if error.hint:
+        err.paragraph(error.hint)
     return USAGE

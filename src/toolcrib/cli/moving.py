@@ -18,7 +18,8 @@ from toolcrib.adoption.site import Site
 from toolcrib.adoption.writer import Writer
 from toolcrib.cli.exits import CONFIGURATION, USAGE
 from toolcrib.cli.moving_parsers import WrongWords
-from toolcrib.cli.terminal import clean_lines
+from toolcrib.cli.output import Output
+from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
 
@@ -41,16 +42,10 @@ def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:
     try:
         return work()
     except WrongWords as wrong:
-        error: ToolcribError = ValidationError(str(wrong))
+        error: ToolcribError = ValidationError(str(wrong), hint=f"`toolcrib {options.command} --help` shows how.")
     except ToolcribError as raised:
         error = raised
-    if options.json:
-        body = {"code": error.code, "message": error.message, "hint": error.hint, **error.details}
-        show_json({"success": False, "error": {key: value for key, value in body.items() if value}})
-    else:
-        for line in (f"toolcrib {options.command}: {error.message}", error.hint):
-            if line:
-                print(clean_lines(line), file=sys.stderr)
+    Output.of(options).error(error)
     return USAGE if isinstance(error, ValidationError) else CONFIGURATION
 
 
@@ -60,7 +55,7 @@ def site_of(options: argparse.Namespace) -> Site:
 
 def say(text: str = "") -> None:
     """Text that may hold foreign words, harmless on a terminal."""
-    print(clean_lines(text))
+    Terminal.of(sys.stdout, "never").paragraph(text)
 
 
 def show_json(value: Any) -> None:
@@ -69,9 +64,7 @@ def show_json(value: Any) -> None:
 
 def tilde(path: Path) -> str:
     """A path as people write it."""
-    home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
-    text = str(path)
-    return f"~{text.removeprefix(home)}" if home and text.startswith(home.rstrip("/\\") + os.sep) else text
+    return home_as_tilde(str(path))
 
 
 def client_named(name: str) -> Client:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from toolcrib.cli.parser import add_json
+from toolcrib.cli.parser import Commands, Parser, add_command, add_common, add_json
 
 
 class WrongWords(Exception):
     """What was given to `add` does not fit."""
 
 
-def add_moving_commands(commands: Any) -> None:
-    """Add the parsers of these commands; `commands` is what `add_subparsers` gave."""
-    adopt = _command(commands, "adopt", "move the servers of your AI clients behind the counter, reversibly")
+def add_adopt(commands: Commands) -> None:
+    adopt = _command(commands, "adopt", "move your AI clients' servers into Toolcrib, reversibly")
     _add_clients(adopt, "clients to adopt (default: every one found that has servers)")
     _add_consent(adopt)
+    _add_diff(adopt)
     adopt.add_argument(
         "--secrets",
         choices=["keep", "keyring"],
@@ -27,27 +27,44 @@ def add_moving_commands(commands: Any) -> None:
         "--local", action="store_true", help="also move servers that Claude Code has for single folders only"
     )
     adopt.add_argument("--keep", action="append", default=[], metavar="NAME", help="leave this server in its client")
-    release = _command(commands, "release", "give the clients their servers back and take Toolcrib out of them")
+
+
+def add_release(commands: Commands) -> None:
+    release = _command(commands, "release", "undo adopt: give the clients their servers back")
     _add_clients(release, "clients to release (default: all that were adopted)")
     _add_consent(release)
-    connect = _command(commands, "connect", "only add Toolcrib to a client; its servers stay where they are")
+
+
+def add_connect(commands: Commands) -> None:
+    connect = _command(commands, "connect", "only add Toolcrib to a client; its servers stay in it")
     connect.add_argument("client", metavar="CLIENT", help="the client, for example cursor")
     connect.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
-    add = _command(
-        commands,
+    _add_diff(connect)
+
+
+def add_add(commands: Commands) -> None:
+    add = commands.add_parser(
         "add",
-        "add a server to our own file: add NAME -- COMMAND..., or add NAME URL",
-        usage="%(prog)s NAME [options] (URL | -- COMMAND [ARGUMENT ...])",
+        help="add a server: add NAME -- COMMAND..., or add NAME URL",
+        description="Add a server to our own file: a command that starts it, or the URL of one that runs already.",
+        usage="%(prog)s NAME (URL | -- COMMAND [ARGUMENT ...]) [options]",
     )
+    add.set_defaults(module="add")
     _add_server_options(add)
     # All of it in one: argparse would take the -- away together with a name before it.
     add.add_argument("rest", nargs=argparse.REMAINDER, metavar="NAME ...", help="name, then URL or -- COMMAND")
-    for name, help in (
-        ("remove", "remove a server from our own file"),
-        ("enable", "offer a server of our own file again"),
-        ("disable", "keep a server in our own file but offer nothing of it"),
-    ):
-        _command(commands, name, help).add_argument("name", metavar="NAME", help="the server's name")
+
+
+def add_remove(commands: Commands) -> None:
+    _add_name(_command(commands, "remove", "remove a server from our own file"))
+
+
+def add_enable(commands: Commands) -> None:
+    _add_name(_command(commands, "enable", "offer the tools of a disabled server again"))
+
+
+def add_disable(commands: Commands) -> None:
+    _add_name(_command(commands, "disable", "keep a server in our own file, but offer none of its tools"))
 
 
 def read_rest(options: argparse.Namespace) -> argparse.Namespace:
@@ -64,8 +81,10 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     rest.words = command
     for key in ("env", "header"):
         setattr(rest, key, [*getattr(options, key), *getattr(rest, key)])
-    rest.json, rest.command = options.json, options.command
-    rest.config = getattr(rest, "config", None) or options.config
+    rest.json = options.json
+    # What was given before the command holds, unless it was given again.
+    for key, value in vars(options).items():
+        vars(rest).setdefault(key, value)
     if not rest.name:
         raise WrongWords("expected the name of a server")
     if bool(rest.url) == bool(command):
@@ -78,30 +97,31 @@ class _Rest(argparse.ArgumentParser):
         raise WrongWords(message)
 
 
-def _command(commands: Any, name: str, help: str, **more: Any) -> Any:
-    parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.", **more)
-    parser.set_defaults(module=name)
-    if name != "add":
-        _add_common(parser)
+def _command(commands: Commands, name: str, help: str) -> Parser:
+    parser = add_command(commands, name, help)
+    add_json(parser)
     return parser
 
 
-def _add_common(parser: Any) -> None:
-    # No default of its own: one given before the command must hold.
-    parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="use this configuration file")
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
+    add_common(parser)
     add_json(parser)
-
-
-def _add_server_options(parser: Any) -> None:
-    _add_common(parser)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the command")
     parser.add_argument("--header", action="append", default=[], metavar="NAME:VALUE", help="a header for the URL")
 
 
-def _add_clients(parser: Any, help: str) -> None:
+def _add_name(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the server's name")
+
+
+def _add_clients(parser: Parser, help: str) -> None:
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=help)
 
 
-def _add_consent(parser: Any) -> None:
+def _add_consent(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="do it without asking")
+
+
+def _add_diff(parser: Parser) -> None:
+    parser.add_argument("--diff", action="store_true", help="show every line of the clients' files that changes")

@@ -16,7 +16,8 @@ from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, Toolc
 _HINTS = {
     "SERVER_NOT_FOUND": "`toolcrib list` shows all servers.",
     "TOOL_NOT_FOUND": "`toolcrib tools SERVER` shows the tools of a server, `toolcrib search` finds one anywhere.",
-    "TOOL_VALIDATION_ERROR": "`toolcrib inspect SERVER TOOL` shows the parameters.",
+    "TOOL_VALIDATION_ERROR": "`toolcrib inspect SERVER TOOL` shows the parameters; give each as KEY=VALUE "
+    "(repeat KEY for a list, KEY:=JSON for JSON).",
     "TOOL_DISABLED": "`toolcrib config show` lists the rules; `toolcrib inspect SERVER TOOL` shows what the tool does.",
 }
 
@@ -60,7 +61,7 @@ class Output:
     def note(self, text: str) -> None:
         """A word beside the answer, for people; not in quiet mode."""
         if not self.is_quiet:
-            self.err.write(self.err.paint(clean(text), "yellow"))
+            self.err.paragraph(clean(text), "", "yellow")
 
     def _write_json(self, value: Any, *, indent: int | None) -> None:
         encoding = (getattr(self.out.stream, "encoding", None) or "utf-8").lower().replace("-", "")

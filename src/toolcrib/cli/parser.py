@@ -3,26 +3,107 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn, TypeAlias
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn, TypeAlias
 
-
-class Parser(argparse.ArgumentParser):
-    """argparse that leaves it to `main` what a usage error comes to."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(self, message)
+_MISSING = "the following arguments are required: "
 
 
 class UsageError(Exception):
-    """The command line does not fit the parser that read it."""
+    """The command line does not fit the parser that read it; `hint` says what would."""
 
-    def __init__(self, parser: Parser, message: str) -> None:
+    def __init__(self, parser: Parser, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.parser = parser
+        self.hint = hint
+
+
+class Formatter(argparse.HelpFormatter):
+    """Help whose usage line names only what a command is about: its options follow below."""
+
+    def _format_usage(self, usage: str | None, actions: Iterable[argparse.Action], *_: Any) -> str:
+        if usage is None:
+            words = [_usage_word(action) for action in actions if not action.option_strings]
+            usage = " ".join(["%(prog)s", *words, "[options]"])
+        return f"usage: {usage % {'prog': self._prog}}\n\n"
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that takes options between other words, and leaves it to `main` what a usage error comes to."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{"formatter_class": Formatter, **more})
+        self._positionals.title = "arguments"
+        self._is_mixing = False
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """The options; whatever fits nothing is refused here, by the parser of the command it was given to."""
+        if self._is_mixing:
+            return super().parse_known_args(args, namespace)
+        found, left = self._parsed(args, namespace)
+        if left:
+            self._refuse(left[0])
+        return found, left
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith(_MISSING):
+            message = f"missing: {message.removeprefix(_MISSING)}"
+        raise UsageError(self, message.removeprefix("argument "))
+
+    def _parsed(self, args: Sequence[str] | None, namespace: Any) -> tuple[Any, list[str]]:
+        whole = {argparse.PARSER, argparse.REMAINDER}
+        takes_all = any(action.nargs in whole for action in self._get_positional_actions())
+        if takes_all or args is None or "--" in args:
+            return super().parse_known_args(args, namespace)
+        # Plain argparse gives `execute SERVER TOOL --json KEY=VALUE` no place for the last word.
+        self._is_mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 (it has no public name)
+            raise UsageError(
+                self, f"there is no command {value!r}", _meant(str(value), action.choices) or _see_help(self)
+            )
+        name = "/".join(action.option_strings) or action.metavar or action.dest
+        raise UsageError(self, f"{name}: expected one of {', '.join(map(str, action.choices))}; found {value!r}")
+
+    def _refuse(self, word: str) -> NoReturn:
+        if not word.startswith("-"):
+            raise UsageError(self, f"there is nothing to do with {word!r}", _see_help(self))
+        name = word.partition("=")[0]
+        raise UsageError(
+            self, f"there is no option {name}", _meant(name, self._option_string_actions) or _see_help(self)
+        )
 
 
 # What `add_subparsers` gives has no public name.
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001
+
+
+def _usage_word(action: argparse.Action) -> str:
+    word = str(action.metavar or action.dest)
+    if action.choices and not action.metavar:
+        word = "|".join(map(str, action.choices))
+    forms = {"?": f"[{word}]", "*": f"[{word} ...]", "+": f"{word} ..."}
+    return forms.get(str(action.nargs), word)
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    # Only here: what is close to a name is looked for after a mistake, not at every start.
+    close = import_module("toolcrib.config.names").nearest(word, known)
+    return f"Did you mean: {close}?" if close else ""
+
+
+def _see_help(parser: argparse.ArgumentParser) -> str:
+    return f"`{parser.prog} --help` shows what there is."
 
 
 def add_command(commands: Commands, name: str, help: str, *, module: str = "", description: str = "") -> Parser:
@@ -32,7 +113,14 @@ def add_command(commands: Commands, name: str, help: str, *, module: str = "", d
     return parser
 
 
-def add_common(parser: Parser, **defaults: object) -> None:
+def add_actions(parser: Parser, names: Sequence[str]) -> Commands:
+    """The actions of a command that has several, one of which must be named."""
+    actions = parser.add_subparsers(dest="action", metavar="|".join(names), prog=parser.prog, parser_class=Parser)
+    actions.required = True
+    return actions
+
+
+def add_common(parser: argparse.ArgumentParser, **defaults: object) -> None:
     """Options that may stand before or after the command; after it they have no default, so the first ones hold."""
     group = parser.add_argument_group("options of every command")
 
@@ -65,6 +153,13 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, found {text!r}")
     return int(text)
+
+
+def port(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return number
 
 
 def seconds(text: str) -> float:

@@ -3,58 +3,79 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 from toolcrib.adoption.plan import ClientPlan, Move, Plan, notes
-from toolcrib.cli.moving import say, tilde
+from toolcrib.cli.terminal import Terminal, home_as_tilde
+
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def show_plan(plan: Plan) -> None:
-    """What was found and what would be done, client by client."""
+def show_plan(plan: Plan, out: Terminal, *, with_diff: bool) -> None:
+    """What would move and what would stay, client by client; the changed lines of each file only where asked for."""
     for client in plan.clients:
-        _show_client(client)
-    fresh = [move.name for _, move in plan.moves if move.is_new]
+        _show_client(client, out, with_diff=with_diff)
+    for idle, why in plan.skipped:
+        out.item(f"{idle.title}: ", why)
+    if plan.skipped:
+        out.write()
+    fresh = dict.fromkeys(move.name for _, move in plan.moves if move.is_new)
     if fresh:
         new = " (new)" if plan.own.content is None else ""
-        say(f"Our own file {tilde(plan.own.path)}{new} gets: {', '.join(dict.fromkeys(fresh))}")
-    for idle, why in plan.skipped:
-        say(f"{idle.title}: {why}")
+        out.paragraph(f"Our own file {home_as_tilde(str(plan.own.path))}{new} gets: {', '.join(fresh)}")
+    changed = sum(client.changes_something for client in plan.clients)
+    if changed and not with_diff:
+        where = "The client's file gets" if changed == 1 else f"Each of the {changed} clients' files gets"
+        out.paragraph(f"{where} one entry for Toolcrib; --diff shows every line that changes.")
 
 
-def _show_client(plan: ClientPlan) -> None:
-    say(f"{plan.client.title}  {tilde(plan.file.path)}")
-    for move in plan.moves:
-        say(f"  {'copies' if plan.by_hand else 'moves'}  {_move_text(move)}")
+def _show_client(plan: ClientPlan, out: Terminal, *, with_diff: bool) -> None:
+    out.write(f"{out.paint(plan.client.title, 'bold')}  {home_as_tilde(str(plan.file.path))}")
+    for text in _move_texts(plan.moves):
+        out.item("  copies  " if plan.by_hand else "  moves  ", text)
     for one in plan.stays:
-        say(f"  stays  {one.key}" + (f": {one.stays}" if one.stays else ""))
-    _show_variables(plan)
+        out.item("  stays  ", one.key + (f": {one.stays}" if one.stays else ""))
+    _show_variables(plan, out)
     if plan.by_hand:
-        _show_by_hand(plan)
-    elif plan.changes_something:
-        for line in plan.diff():
-            say(f"    {line}")
-    say()
+        _show_by_hand(plan, out)
+    elif plan.changes_something and with_diff:
+        _show_diff(plan.diff(), out)
+    out.write()
 
 
-def _show_by_hand(plan: ClientPlan) -> None:
+def _move_texts(moves: Iterable[Move]) -> list[str]:
+    """The names of what simply moves in one line, and a line for each move there is more to say of."""
+    texts = [_move_text(move) for move in moves]
+    plain = [text for move, text in zip(moves, texts, strict=True) if text == move.listed.key]
+    return [*([", ".join(plain)] if plain else []), *(text for text in texts if text not in plain)]
+
+
+def _show_by_hand(plan: ClientPlan, out: Terminal) -> None:
     title = plan.client.title
-    say(f"  {title} writes this file itself, and its program `claude` was not found: nothing is changed there.")
+    out.paragraph(
+        f"{title} writes this file itself, and its program `claude` was not found: nothing is changed there.", "  "
+    )
     if plan.moves:
-        say("  Its servers are copied to our own file, so that you lose nothing when you remove them there.")
-    say(f"  Install {title} and run this again, or type:")
+        out.paragraph(
+            "Its servers are copied to our own file, so that you lose nothing when you remove them there.", "  "
+        )
+    out.paragraph(f"Install {title} and run this again, or type:", "  ")
     for words in plan.by_hand:
-        say(f"    {shlex.join(words)}")
+        # Whole, however long: it is there to be copied.
+        out.write(f"    {shlex.join(words)}")
 
 
-def _show_variables(plan: ClientPlan) -> None:
+def _show_variables(plan: ClientPlan, out: Terminal) -> None:
     title = plan.client.title
     if plan.hands_on and plan.changes_something:
-        say(f"  {title} hands on to Toolcrib, from its own environment: {', '.join(plan.hands_on)}")
+        out.paragraph(f"{title} hands on to Toolcrib, from its own environment: {', '.join(plan.hands_on)}", "  ")
     for server, names in plan.lacking:
-        say(
-            f"  warning: {server} needs {', '.join(names)}, which {title} does not hand on. Write the value into its entry"
+        out.paragraph(
+            f"warning: {server} needs {', '.join(names)}, which {title} does not hand on. Write the value into its entry "
+            f"in our file, or leave the server where it is with --keep {server}.",
+            "  ",
         )
-        say(f"  in our file, or leave the server where it is with --keep {server}.")
 
 
 def _move_text(move: Move) -> str:
@@ -62,6 +83,12 @@ def _move_text(move: Move) -> str:
     secrets = f", {len(move.secrets)} of its values to the keyring" if move.secrets else ""
     note = notes(move)
     return f"{name}{secrets}" + (f"; {note}" if note else "")
+
+
+def _show_diff(lines: Iterable[str], out: Terminal) -> None:
+    # The two lines at the top only repeat the file's name.
+    for line in list(lines)[2:]:
+        out.item(f"    {line[:1]}", line[1:], _DIFF_STYLES.get(line[:1], "dim"), whole=True)
 
 
 def plan_json(plan: Plan, *, is_done: bool) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Literal, Self
@@ -70,7 +69,7 @@ class Progress:
     def _draw(self) -> None:
         if not self._is_live:
             return
-        size = shutil.get_terminal_size()
+        size = self._terminal.size
         shown = sorted(self._states, key=lambda item: _ORDER.index(self._states[item]))[: max(0, size.lines - 3)]
         lines = [self._bar(), *(f"  {self._line(item, size.columns - 3)}" for item in shown)]
         self._erase()

@@ -153,7 +153,7 @@ def _tell(reports: list[SyncReport], failures: dict[str, ToolcribError], known: 
         )
         return
     if known:
-        output.out.write(f"{known} servers can be searched without network: toolcrib registry search QUERY")
+        output.out.paragraph(f"{known} servers can be searched without network: toolcrib registry search QUERY")
     else:
         output.out.write("No server can be searched without network yet.")
     for error in failures.values():

@@ -31,7 +31,7 @@ def print_hits(query: str, found: FoundServers, output: Output, *, now: float) -
     if not found.hits:
         output.note(f"No server fits ({where}). Try other words.")
         return
-    out.write(out.paint(f'Servers for "{clean(query)}" ({len(found.hits)} found, {where}):', "bold"))
+    out.paragraph(f'Servers for "{clean(query)}" ({len(found.hits)} found, {where}):', "", "bold")
     for number, hit in enumerate(found.hits, start=1):
         indent = " " * (len(str(number)) + 2)
         mark = " (deprecated)" if hit.server.status == "deprecated" else ""
@@ -41,7 +41,7 @@ def print_hits(query: str, found: FoundServers, output: Output, *, now: float) -
             out.paragraph(clean(hit.server.description), indent)
         out.paragraph(clean("; ".join(hit.reasons)), indent, "dim")
     out.write()
-    out.write("toolcrib registry show NAME says how to add one.")
+    out.paragraph("`toolcrib registry show NAME` says how to add one.")
 
 
 def print_server(found: FoundServer, out: Terminal, *, has_runtime: HasRuntime, now: float) -> None:
@@ -52,13 +52,13 @@ def print_server(found: FoundServer, out: Terminal, *, has_runtime: HasRuntime, 
     out.paragraph(clean(server.description), "  ")
     for link in filter(None, (server.website, server.repository)):
         out.paragraph(clean(link), "  ", "dim")
-    out.write(f"  {REASONS[tier_of(server.name, server.registry)]}; {_source(found.place, found.read_at, now)}")
+    out.paragraph(f"{REASONS[tier_of(server.name, server.registry)]}; {_source(found.place, found.read_at, now)}", "  ")
     chosen = best_plan(server, has_runtime=has_runtime)
     for plan in sorted(plans(server), key=lambda plan: plan != chosen):
         out.write()
         print_plan(server, plan, out, is_chosen=plan == chosen, has_runtime=has_runtime)
     out.write()
-    out.write(out.paint(UNCHECKED, "yellow"))
+    out.paragraph(UNCHECKED, "", "yellow")
 
 
 def print_versions(versions: Sequence[RegistryServer], out: Terminal) -> None:

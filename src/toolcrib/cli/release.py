@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.give_back import BY_HAND
 from toolcrib.adoption.release import ReleasePlan, carry_out_release, plan_release
 from toolcrib.cli.exits import CONFIGURATION, OK
@@ -39,7 +40,8 @@ def _release(options: argparse.Namespace) -> int:
     if options.json:
         show_json(_as_json(plan, is_done=is_done))
     elif plan.clients:
-        say("Done. Restart these clients to see it." if is_done else "Nothing was written.")
+        nothing = "A dry run: nothing was written." if options.dry_run else "Nothing was written."
+        say("Done. Restart these clients to see it." if is_done else nothing)
     return CONFIGURATION if any(one.how == BY_HAND for one in plan.clients) else OK
 
 
@@ -47,7 +49,8 @@ def _show(plan: ReleasePlan) -> None:
     if not plan.clients:
         say("Nothing is adopted.")
     for one in plan.clients:
-        say(f"{one.name}  {tilde(one.path)}")
+        title = CLIENTS[one.name].title if one.name in CLIENTS else one.name
+        say(f"{title}  {tilde(one.path)}")
         say(f"  {_HOW[one.how]}" + (f": {', '.join(one.servers)}" if one.servers else ""))
         for remark in one.remarks:
             say(f"  {remark}")

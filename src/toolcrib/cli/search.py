@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         output.json({"results": [_as_json(hit, why) for hit, why in found]})
     else:
         out = output.out
-        out.write(out.paint(f'Search results for "{clean(query or _spoken(passes))}" ({len(found)} found):', "bold"))
+        out.paragraph(f'Search results for "{clean(query or _spoken(passes))}" ({len(found)} found):', "", "bold")
         _print(found, output)
     return OK
 
@@ -100,7 +100,7 @@ def _say_nothing_fits(reading: Reading, query: str, found: list[Found], output: 
         near = [_as_json(hit, why) for hit, why in found]
         output.json({"results": [], "nearest": near, "didYouMean": suggestions})
         return
-    output.out.write(f'No tool fits "{clean(query)}".')
+    output.out.paragraph(f'No tool fits "{clean(query)}".')
     if suggestions:
         output.out.paragraph(clean(did_you_mean(suggestions)))
     if found:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import os
 import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from toolcrib.adoption.own_launch import own_launch
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.exits import OK
+from toolcrib.cli.greeting import Greeting
+from toolcrib.cli.output import Output
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
+from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, serve_http
-from toolcrib.server.meta_tools import MetaTools
-from toolcrib.server.protocol import build_server
-from toolcrib.server.stdio import serve_stdio
 from toolcrib.server.tuning import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
-from toolcrib.version import VERSION
 
 log = logging.getLogger(__name__)
 
@@ -47,31 +45,21 @@ async def _serve(options: argparse.Namespace) -> None:
         settle()
         stop = asyncio.Event()
         _handle_signals(stop, gateway)
-        meta_tools = MetaTools(gateway)
-        names = [server.name for server in gateway.settings.servers if server.enabled]
-        topics = gateway.topics(names[:NAMED_IN_INSTRUCTIONS], TOPICS_IN_INSTRUCTIONS)
-        said = instructions(names, enabled=gateway.settings.enabled, topics=topics)
-        server = build_server(meta_tools, version=VERSION, instructions=said)
+        server = MCPDiscoveryServer(gateway)
         if options.http:
             host = options.host or gateway.settings.http_host
             token_file = Paths.of(os.environ).token
-            app = build_app(server, gateway.settings, host=host, token=read_or_make_token(token_file))
+            app = build_app(server.sdk_server, gateway.settings, host=host, token=read_or_make_token(token_file))
             await serve_http(
                 app,
                 host=host,
                 port=gateway.settings.http_port if options.port is None else options.port,
                 stop=stop,
                 grace_seconds=gateway.settings.shutdown_grace_seconds,
-                on_ready=lambda port: _greet(gateway.settings, host, port, token_file, _own_entry(options)),
+                on_ready=lambda port: _greet(gateway.settings, f"{_in_url(host)}:{port}", token_file, options),
             )
         else:
-            await serve_stdio(
-                server,
-                meta_tools,
-                stop=stop,
-                grace_seconds=gateway.settings.shutdown_grace_seconds,
-                max_line_bytes=gateway.settings.max_stdio_line_bytes,
-            )
+            await server.run_stdio(stop)
 
 
 def _demo_settings(options: argparse.Namespace) -> Settings | None:
@@ -104,28 +92,20 @@ async def _reload(gateway: Gateway) -> None:
         log.warning("the configuration was not reloaded; the last good one stays:\n%s", error.message)
 
 
-def _own_entry(options: argparse.Namespace) -> str:
+def _own_entry(options: argparse.Namespace) -> dict[str, Any]:
     """What a client needs to start us itself; it knows neither this shell's PATH nor its variables."""
     launch = own_launch(os.environ, Path(options.config).absolute() if options.config else None)
     demo = ["--demo"] if options.demo else []
     entry = {"command": launch.command, "args": [*launch.args, *demo], "env": dict(launch.env)}
-    return json.dumps({"mcpServers": {"toolcrib": {key: value for key, value in entry.items() if value}}})
+    return {key: value for key, value in entry.items() if value}
 
 
-def _greet(settings: Settings, host: str, port: int, token_file: Path, own_entry: str) -> None:
-    """How to connect and what to try, for the person who started us; standard output is theirs here."""
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    url = f"http://{shown}:{port}{settings.http_path}"
-    names = ", ".join(server.name for server in settings.servers) or "none yet"
-    print(
-        f"Toolcrib {VERSION} serves MCP at {url}\n"
-        f"  behind the counter: {names}\n"
-        f"  bearer token in:    {token_file}\n\n"
-        "Connect a client, for example:\n"
-        f'  {{"mcpServers": {{"toolcrib": {{"type": "http", "url": "{url}",\n'
-        '    "headers": {"Authorization": "Bearer <the token>"}}}}\n'
-        "or let the client start it, with no token needed:\n"
-        f"  {own_entry}\n\n"
-        'Then ask for something, such as "what time is it in Tokyo?". Ctrl+C stops.',
-        flush=True,
-    )
+def _greet(settings: Settings, address: str, token_file: Path, options: argparse.Namespace) -> None:
+    """Standard output is the person's who started us: no protocol is spoken there."""
+    names = tuple(server.name for server in settings.servers)
+    greeting = Greeting(f"http://{address}{settings.http_path}", names, token_file, _own_entry(options))
+    greeting.print(Output.of(options).out)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, Parser, add_command, add_common, add_json, count, positive, seconds
+from toolcrib.cli.parser import (
+    Commands,
+    Parser,
+    add_actions,
+    add_command,
+    add_common,
+    add_json,
+    count,
+    positive,
+    seconds,
+)
 
 DEFAULT_SERVERS = 10
 DEFAULT_LOG_LINES = 50
 
 
 def add_registry(commands: Commands) -> None:
-    parser = add_command(commands, "registry", "find servers that could be added, in the registries of MCP servers")
-    actions = parser.add_subparsers(dest="action", metavar="search|show|sync", parser_class=Parser)
-    actions.required = True
+    parser = add_command(commands, "registry", "find servers that could be added, in the MCP registries")
+    actions = add_actions(parser, ("search", "show", "sync"))
     search = actions.add_parser(
         "search", help="find servers by what they do", description="Find servers by what they do."
     )
@@ -71,7 +80,7 @@ def add_warm(commands: Commands) -> None:
     parser = add_command(
         commands,
         "warm",
-        "have the tools of all servers at hand",
+        "read the servers whose tools are not known yet",
         description="Read the servers whose tools are not known or known for too long, so that nothing waits for them later.",
     )
     _add_reading(parser)

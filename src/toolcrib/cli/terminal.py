@@ -69,11 +69,16 @@ def shorten(text: str, columns: int) -> str:
     return kept.rstrip() + "…" if columns > 0 else ""
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """A cleaned line as lines of at most `columns`, each as far in as it began; a wider word stands alone, whole."""
+def wrap(text: str, columns: int, *, breaks_words: bool = False) -> list[str]:
+    """A cleaned line as lines of at most `columns`, each as far in as it began.
+
+    A wider word stands alone, whole, so that an address can be copied; with `breaks_words` it goes on in the next line.
+    """
     if width_of(text) <= columns:
         return [text]
     words = text.lstrip(" ").split(" ")
+    if breaks_words:
+        words = [piece for word in words for piece in _pieces(word, columns)]
     indent = " " * min(len(text) - len(text.lstrip(" ")), columns // 2)
     lines, line = [], indent + words[0]
     for word in words[1:]:
@@ -94,9 +99,10 @@ class Terminal:
         self.is_live = is_live
 
     @classmethod
-    def of(cls, stream: IO[str], choice: str, env: Mapping[str, str] = os.environ) -> Terminal:
+    def of(cls, stream: IO[str], choice: str, env: Mapping[str, str] | None = None) -> Terminal:
         """`choice` is always, never or auto; auto colours a terminal, unless NO_COLOR asks for none."""
         _replace_unwritable(stream)
+        env = os.environ if env is None else env
         is_terminal = stream.isatty() and env.get("TERM") != "dumb"
         wanted = is_terminal and not env.get("NO_COLOR") and _shows_colours(env)
         return cls(stream, colour=choice == "always" or (choice == "auto" and wanted), is_live=is_terminal)
@@ -104,7 +110,17 @@ class Terminal:
     @property
     def width(self) -> int | None:
         """Columns to keep within; None where the text goes to a file or a pipe."""
-        return max(NARROWEST, shutil.get_terminal_size().columns) if self.is_live else None
+        return max(NARROWEST, self.size.columns) if self.is_live else None
+
+    @property
+    def size(self) -> os.terminal_size:
+        """Columns and lines of the terminal this stream is, which need not be that of standard output."""
+        usual = shutil.get_terminal_size()
+        try:
+            own = os.get_terminal_size(self.stream.fileno())
+        except (OSError, ValueError):  # not a terminal, or not even a file
+            return usual
+        return own if own.columns and not os.environ.get("COLUMNS") else usual
 
     def paint(self, text: str, *styles: str) -> str:
         if not self.colour or not text:
@@ -122,9 +138,49 @@ class Terminal:
             for piece in pieces:
                 self.write(f"{indent}{self.paint(piece, *styles) if styles else piece}".rstrip())
 
+    def item(self, lead: str, text: str, *styles: str, whole: bool = False) -> None:
+        """Foreign text after a short lead; where it wraps, it goes on below where it began.
 
-def home_as_tilde(path: str, env: Mapping[str, str] = os.environ) -> str:
+        `styles` colour the lead, or the `whole` of it.
+        """
+        columns = self.width
+        indent = " " * (width_of(lead) if columns is None else min(width_of(lead), columns // 2))
+        line = clean(text)
+        first, *more = [line] if columns is None else wrap(line, max(NARROWEST // 2, columns - width_of(lead)))
+        lines = [lead + first, *(indent + piece for piece in more)]
+        for number, line in enumerate(lines):
+            painted = line.strip() if whole else lead.strip() if number == 0 else ""
+            self.write(line.replace(painted, self.paint(painted, *styles), 1).rstrip() if styles else line.rstrip())
+
+
+def _pieces(word: str, columns: int) -> list[str]:
+    """A word in parts that fit: after a sign that parts paths and names where there is one, else anywhere."""
+    pieces = []
+    while width_of(word) > columns:
+        end = _end_within(word, columns)
+        pieces.append(word[:end])
+        word = word[end:]
+    return [*pieces, word]
+
+
+def _end_within(word: str, columns: int) -> int:
+    end = taken = 0
+    for character in word:
+        taken += _columns(character)
+        if taken > columns:
+            break
+        end += 1
+    # Between folders rather than within a name; a single sign at the start parts nothing.
+    for signs in ("/\\", ",:;-_.@=&?"):
+        parted = max(word.rfind(sign, 1, end) for sign in signs) + 1
+        if parted:
+            return parted
+    return max(end, 1)
+
+
+def home_as_tilde(path: str, env: Mapping[str, str] | None = None) -> str:
     """A path as people write it, below `~` where it is in their home."""
+    env = os.environ if env is None else env
     home = (env.get("HOME") or env.get("USERPROFILE") or "").rstrip("/\\")
     if home and (path == home or path.startswith((f"{home}/", f"{home}\\"))):
         return "~" + path[len(home) :]

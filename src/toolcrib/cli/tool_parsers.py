@@ -9,9 +9,7 @@ DEFAULT_RESULTS = 10
 
 
 def add_list(commands: Commands) -> None:
-    parser = add_command(
-        commands, "list", "list the servers, with their tools and how each stands", module="list_servers"
-    )
+    parser = add_command(commands, "list", "list the servers, their state and number of tools", module="list_servers")
     parser.add_argument("--status", action="store_true", help="show the connection status (shown by default)")
     parser.add_argument("--tools", action="store_true", help="show the number of tools (shown by default)")
     add_json(parser)
@@ -54,9 +52,13 @@ def add_execute(commands: Commands) -> None:
     parser = add_command(commands, "execute", "run a tool")
     _add_tool(parser)
     parser.add_argument(
-        "--args",
-        metavar="JSON",
-        help="arguments as a JSON object, @FILE or - for standard input (not needed where the tool requires none)",
+        "pairs",
+        metavar="KEY=VALUE",
+        nargs="*",
+        help="a parameter of the tool: repeat KEY for a list, KEY.KEY=VALUE reaches into an object, KEY:=JSON gives JSON",
+    )
+    parser.add_argument(
+        "--args", metavar="JSON", help="all parameters as a JSON object, @FILE, or - for standard input"
     )
     parser.add_argument("--stream", action="store_true", help="show progress and log messages as they come")
     add_json(parser)
@@ -66,7 +68,7 @@ def add_types(commands: Commands) -> None:
     parser = add_command(
         commands,
         "types",
-        "show a JSON Schema or tool definition as type and signature, and a type as JSON Schema",
+        "show a JSON Schema as a type, or a type as a JSON Schema",
         description="Show the RTFS type and the signature of a JSON Schema or of tool definitions, or the JSON Schema "
         "of an RTFS type or of capability forms.",
     )

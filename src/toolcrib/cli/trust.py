@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from toolcrib.cli.exits import CONFIGURATION, OK
+from toolcrib.cli.output import Output
 from toolcrib.config.find import local_candidates
 from toolcrib.config.paths import Paths
 from toolcrib.config.trust import TrustedFiles
 
 
 def run(options: argparse.Namespace) -> int:
+    output = Output.of(options)
     file = Path(options.file) if options.file else next(local_candidates(Path.cwd()), None)
     trusted = TrustedFiles(Paths.of(os.environ).trusted_files)
     if file is not None and options.forget:
         was_trusted = trusted.forget(file)
-        print(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {file.resolve()}")
+        output.out.paragraph(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {file.resolve()}")
         return OK
     if file is None or not file.is_file():
         missing = str(file) if file is not None else "no configuration file in this directory"
-        print(f"toolcrib trust: {missing}: nothing to trust", file=sys.stderr)
+        output.err.paragraph(f"toolcrib trust: {missing}: nothing to trust")
         return CONFIGURATION
     trusted.trust(file)
-    print(f"trusted until it changes: {file.resolve()}")
+    output.out.paragraph(f"trusted until it changes: {file.resolve()}")
     return OK

@@ -14,6 +14,7 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.terminal import Terminal
+from toolcrib.cli.wording import counted
 from toolcrib.discovery.found import ServerOutcome, WarmStats
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.model.server import ServerSpec
@@ -67,19 +68,19 @@ def run(options: argparse.Namespace) -> int:
     if output.as_json:
         output.json(_as_json(stats, done))
     elif not done:
-        output.out.write(why_none(settings))
+        output.out.paragraph(why_none(settings))
     else:
         _print(stats, done, output.out)
     return FAILED if stats.failed else OK
 
 
 def _as_json(stats: WarmStats, done: Done) -> dict[str, Any]:
-    counted = Counter(action for _, action in done)
+    numbers = Counter(action for _, action in done)
     return {
         "totalServers": stats.total_servers,
         "successful": stats.successful,
-        "read": counted["read"],
-        "fresh": counted["fresh"],
+        "read": numbers["read"],
+        "fresh": numbers["fresh"],
         "failed": stats.failed,
         "cachedTools": stats.cached_tools,
         "servers": [{**outcome_json(outcome), "action": action} for outcome, action in done],
@@ -89,17 +90,13 @@ def _as_json(stats: WarmStats, done: Done) -> dict[str, Any]:
 def _print(stats: WarmStats, done: Done, out: Terminal) -> None:
     for outcome, action in done:
         sign, style = _SIGNS[action]
-        out.paragraph(f"{sign} {outcome.config.name}: {_detail(outcome, action)}", "", style)
-    counted = Counter(action for _, action in done)
-    kinds = ", ".join(f"{counted[action]} {words}" for action, words in _WORDS.items())
+        out.item(f"{sign} ", f"{outcome.config.name}: {_detail(outcome, action)}", style)
+    numbers = Counter(action for _, action in done)
+    kinds = ", ".join(f"{numbers[action]} {words}" for action, words in _WORDS.items())
     out.write()
-    out.write(f"{_number(stats.total_servers, 'server')}: {kinds}; {_number(stats.cached_tools, 'tool')} known")
+    out.paragraph(f"{counted(stats.total_servers, 'server')}: {kinds}; {counted(stats.cached_tools, 'tool')} known")
 
 
 def _detail(outcome: ServerOutcome, action: Action) -> str:
-    reason = _number(len(outcome.tools), "tool") if outcome.error is None else outcome.error.message
+    reason = counted(len(outcome.tools), "tool") if outcome.error is None else outcome.error.message
     return f"{_WORDS[action]}{', ' if outcome.error is None else ': '}{reason}"
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

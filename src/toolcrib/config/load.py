@@ -30,17 +30,20 @@ from toolcrib.model.server import Origin, ServerSpec
 
 
 def load_settings(
-    path: Path | None = None,
+    path: str | Path | None = None,
     *,
-    env: Mapping[str, str] = os.environ,
+    env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     home: Path | None = None,
 ) -> Settings:
     """Read the configuration; ConfigurationError lists everything that makes it unusable.
 
-    Entries that are merely skipped are in `Settings.problems`, notices in `Settings.warnings`.
+    Entries that are merely skipped are in `Settings.problems`, notices in `Settings.warnings`. Without `env` the
+    variables of this process count.
     """
-    return _Loading(env, cwd or Path.cwd(), home or _home(env)).settings(path)
+    env = os.environ if env is None else env
+    named = Path(path) if path is not None else None
+    return _Loading(env, cwd or Path.cwd(), home or _home(env)).settings(named)
 
 
 class _Loading:

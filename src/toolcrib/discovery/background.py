@@ -57,6 +57,8 @@ class Discovery:
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, ToolcribError] = {}
         self._read_here: set[str] = set()
+        # Servers whose tools count no longer, and whether a reading that begins after that is under way.
+        self._expired: dict[str, bool] = {}
         self._closed = False
 
     @property
@@ -93,11 +95,19 @@ class Discovery:
             loop = asyncio.get_running_loop()
             self._soon[server] = loop.call_later(COALESCE_SECONDS, self._read_soon, server)
 
+    def expire(self, server: str) -> None:
+        """What is known of a server counts no longer: whoever needs it next has it read first."""
+        self._expired[server] = False
+
+    async def need_all(self) -> None:
+        """The same as `need` for every server, all at once."""
+        await asyncio.gather(*(self.need(server) for server in list(self._stock.specs)))
+
     async def need(self, server: str) -> None:
         """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
         if server not in self._stock.specs:
             return
-        first_need = self._always_reread and server not in self._read_here
+        first_need = server in self._expired or (self._always_reread and server not in self._read_here)
         if self._stock.was_read(server) and not first_need:
             if self._stock.is_old(server):
                 self.refresh(server)
@@ -188,6 +198,8 @@ class Discovery:
     async def _refresh(self, server: str, mark: float | None) -> None:
         turn = HeldTurn(self._turns, server, lambda error: self._attempt_failed(server, error))
         await turn.take()
+        if server in self._expired:
+            self._expired[server] = True
         try:
             if await self._lease(server, mark):
                 await self._read(server, turn)
@@ -197,6 +209,8 @@ class Discovery:
             turn.give_back()
             self._release(server)
         self._read_here.add(server)
+        if self._expired.get(server):  # not if it expired once more meanwhile
+            del self._expired[server]
         self._stock.follow_others()
 
     async def _lease(self, server: str, mark: float | None) -> bool:

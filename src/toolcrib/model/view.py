@@ -47,10 +47,14 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The hits, and a note when nothing fits or servers are still being read."""
+    """The hits, and a note when nothing fits or servers are still being read.
+
+    Where nothing fits there are no hits; `nearest` then has what comes closest.
+    """
 
     hits: tuple[SearchHit, ...]
     note: str = ""
+    nearest: tuple[SearchHit, ...] = ()
 
     def __iter__(self) -> Iterator[SearchHit]:
         return iter(self.hits)

@@ -6,7 +6,7 @@ import asyncio
 import math
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -30,9 +30,11 @@ SESSION_HEADER = "mcp-session-id"
 CLOSING_SECONDS = 5.0
 
 
-def build_app(server: Server[Any], settings: Settings, *, host: str, token: str) -> ASGIApp:
+def build_app(
+    server: Server[Any], settings: Settings, *, host: str, token: str | None, more_hosts: Iterable[str] = ()
+) -> ASGIApp:
     """The ASGI application: the MCP endpoint and a health check, behind the guard."""
-    hosts = [name.lower() for name in allowed_hosts(host, settings.http_allowed_hosts)]
+    hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
     app: ASGIApp = server.streamable_http_app(
         streamable_http_path=settings.http_path,

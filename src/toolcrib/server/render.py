@@ -33,7 +33,8 @@ def servers(found: Sequence[ServerSummary], *, enabled: bool) -> dict[str, Any]:
 
 
 def search(answer: SearchAnswer) -> dict[str, Any]:
-    rendered: dict[str, Any] = {"results": [_hit(hit) for hit in answer.hits]}
+    # One list on the wire: where nothing fits, the note says so and the neighbours may still help.
+    rendered: dict[str, Any] = {"results": [_hit(hit) for hit in answer.hits or answer.nearest]}
     if answer.note:
         rendered["note"] = answer.note
     return rendered

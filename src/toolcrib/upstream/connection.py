@@ -96,6 +96,22 @@ class Connection:
         seconds = self._policy.call_seconds
         return await self._with_session(lambda session: session.list_items(kind, self._policy.limits, seconds))
 
+    async def connect(self) -> None:
+        """Start the server now, and keep it for as long as one that was called."""
+        self._in_flight += 1
+        try:
+            await self._session()
+            self._called = True
+        finally:
+            self._in_flight -= 1
+            self._last_used = asyncio.get_running_loop().time()
+
+    async def disconnect(self) -> None:
+        """Stop the server because somebody asked for it: that says nothing against starting it again."""
+        await self.close()
+        self._failures = 0
+        self._starts.clear()
+
     async def close(self) -> None:
         """Stop the server; bounded by the link's own close."""
         owner = self._owner

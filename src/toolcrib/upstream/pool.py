@@ -69,6 +69,14 @@ class Pool:
         finally:
             await passing.close()
 
+    async def connect(self, server: str) -> None:
+        """Start a server now rather than on its first call; raises what kept us from it."""
+        await self._get(server).connect()
+
+    async def disconnect(self, server: str) -> None:
+        """Stop a server; the next call starts it again."""
+        await self._get(server).disconnect()
+
     def status(self, server: str) -> ServerStatus:
         connection = self._connections.get(server)
         return DISCONNECTED if connection is None else connection.status

@@ -13,7 +13,40 @@ def tool(name, description, properties=None, required=(), **more):
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
+# Every kind of parameter a person may type; the tools of this server give back what they were given.
+TYPED = {
+    "text": {"type": "string"},
+    "count": {"type": "integer", "minimum": 0},
+    "share": {"type": "number"},
+    "loud": {"type": "boolean"},
+    "state": {"enum": ["open", "closed", 3]},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "sizes": {"type": "array", "items": {"type": "integer"}},
+    "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    "limit": {"type": ["integer", "null"]},
+    "where": {"$ref": "#/$defs/place"},
+    "dotted.name": {"type": "string"},
+    "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "anything": {},
+}
+PLACE = {"type": "object", "properties": {"city": {"type": "string"}, "floor": {"type": "integer"}, "more": {}}}
+
 TOOLS = {
+    "typed": [
+        {
+            **tool("book", "Give the arguments back."),
+            "inputSchema": {"type": "object", "properties": TYPED, "$defs": {"place": PLACE}},
+        },
+        {
+            **tool("open", "Take whatever is given."),
+            "inputSchema": {
+                "type": "object",
+                "properties": {"count": {"type": "integer"}},
+                "additionalProperties": True,
+            },
+        },
+        tool("needy", "Need a city.", {"city": {"type": "string"}, "zone": {"type": "string"}}, ["city"]),
+    ],
     "friendly": [
         tool("ping", "Say pong.", annotations={"readOnlyHint": True}),
         tool("fail", "Always fail."),
@@ -66,6 +99,9 @@ def call(id, params):
         "talk": text("done"),
         "echo": text(arguments.get("text", "")),
         "picture": {"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]},
+        "book": {"content": [], "structuredContent": arguments},
+        "open": {"content": [], "structuredContent": arguments},
+        "needy": {"content": [], "structuredContent": arguments},
         "shape": {"content": [], "structuredContent": {"sides": 3}},
         "weather": text("It is 21 degrees in Oslo.", structuredContent={"degrees": 21}),
         "ask": {

@@ -1,0 +1,73 @@
+"""The gateway as an MCP server inside somebody else's program."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from toolcrib.errors import ValidationError
+from toolcrib.gateway import Gateway
+from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
+from toolcrib.server.http import build_app
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.protocol import build_server
+from toolcrib.server.stdio import serve_stdio
+from toolcrib.version import VERSION
+
+
+class MCPDiscoveryServer:
+    """Serves the five tools of an open gateway: as an ASGI application, or on this process's own pipes."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        settings = gateway.settings
+        names = [server.name for server in settings.servers if server.enabled]
+        topics = gateway.topics(names[:NAMED_IN_INSTRUCTIONS], TOPICS_IN_INSTRUCTIONS)
+        said = instructions(names, enabled=settings.enabled, topics=topics)
+        self._gateway = gateway
+        self._meta_tools = MetaTools(gateway)
+        self.sdk_server = build_server(self._meta_tools, version=VERSION, instructions=said)
+
+    @asynccontextmanager
+    async def asgi_app(self, *, token: str | None, hosts: Iterable[str] = ()) -> AsyncIterator[ASGIApp]:
+        """An application to serve or to mount; it answers at `http.path` (`/mcp`) while the block lasts.
+
+        Whoever calls must show `token` as a bearer token. None leaves it to your program who may call: then nobody else
+        must be able to reach it. Besides those of this machine only the host names in `hosts` and in the setting
+        `http.allowedHosts` are answered.
+        """
+        if token is not None and not token.strip():
+            raise ValidationError("the token is empty: anybody could show it", hint="None asks for no token at all.")
+        settings = self._gateway.settings
+        app = build_app(self.sdk_server, settings, host=settings.http_host, token=token, more_hosts=hosts)
+        async with self.sdk_server.session_manager.run():
+            yield _Running(app)
+
+    async def run_stdio(self, stop: asyncio.Event | None = None) -> None:
+        """Serve standard input and output until the client leaves or `stop` is set; what is printed goes to standard error."""
+        settings = self._gateway.settings
+        await serve_stdio(
+            self.sdk_server,
+            self._meta_tools,
+            stop=stop or asyncio.Event(),
+            grace_seconds=settings.shutdown_grace_seconds,
+            max_line_bytes=settings.max_stdio_line_bytes,
+        )
+
+
+class _Running:
+    """An application that is started and stopped by its block, whatever the server around it does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+        kind = ""
+        while kind != "lifespan.shutdown":
+            kind = (await receive())["type"]
+            await send({"type": f"{kind}.complete"})
