@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -45,7 +44,8 @@ async def journey(client: Client) -> Any:
     listed = await client.list_tools()
     assert tuple(tool.name for tool in listed.tools) == META_TOOL_NAMES
     answer = await client.call_tool("execute_tool", ASKED)
-    return json.loads(answer.content[0].text)
+    assert not answer.is_error
+    return answer.structured_content
 
 
 async def own_page(_: Request) -> PlainTextResponse:
@@ -61,7 +61,7 @@ async def test_a_web_application_serves_the_five_tools_beside_its_own_pages(tmp_
         address = await stack.enter_async_context(serve(app))
         client = await stack.enter_async_context(client_of(f"{address}/tools/mcp", mode, "s3same"))
 
-        assert await journey(client) == {"success": True, "result": {"result": 59}}
+        assert await journey(client) == {"result": 59}
         async with httpx2.AsyncClient(timeout=BOUND_SECONDS) as http:
             assert (await http.get(address)).text == "the program's own page"
             assert (await http.post(f"{address}/tools/mcp", json={})).status_code == 401
@@ -75,7 +75,7 @@ async def test_the_application_can_also_be_served_by_itself_and_without_a_token(
         serve(tools) as address,
         client_of(f"{address}/mcp", "auto", None) as client,
     ):
-        assert (await journey(client))["success"] is True
+        assert await journey(client) == {"result": 59}
 
 
 async def test_only_the_host_names_that_were_named_are_answered(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_a_program_serves_the_five_tools_on_its_own_pipes(
         with complaints.open("w", encoding="utf-8") as errlog:
             transport = stdio_client(program, errlog=errlog)
             async with Client(transport, mode=mode, read_timeout_seconds=BOUND_SECONDS) as client:
-                assert (await journey(client))["success"] is True
+                assert await journey(client) == {"result": 59}
         await eventually(afterwards.exists)
     assert complaints.read_text("utf-8") == "a stray word\n"
 
