@@ -34,10 +34,11 @@ class Target:
     name: str
     pins: Path
     install: Callable[[Path, Path], None]
+    parent: Path = INSTALLED
 
     @property
     def folder(self) -> Path:
-        return INSTALLED / self.name
+        return self.parent / self.name
 
     @property
     def stamp(self) -> Path:
