@@ -27,7 +27,7 @@ from toolcrib.config.paths import Paths
 from toolcrib.storage.sqlite import SqliteCatalog
 
 PLAIN = "plain"
-KINDS = ("worthless", "empty", "heavy", "heavy-line", "many")
+KINDS = ("worthless", "empty", "heavy", "heavy-line", "many", "dense", "wordy")
 # As much as the limits of each transport let through, or more.
 BYTES = {"stdio": "14000000", "http": "10000000"}
 # Once the hostile server was read, or given up: what follows from it (indexing, learning) is watched for this long.

@@ -11,18 +11,20 @@ KIND is one of
     heavy      1,000 tools of 60 KB each, 16 on a page
     heavy-line the same in one message
     many       100,000 ordinary tools in one message
+    dense      1,000 tools whose schemas are full of empty objects, as many as are still taken
+    wordy      60 tools of 60 KB each, every word another one
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 KIND = sys.argv[1]
@@ -35,24 +37,34 @@ def tool(number: int, description: str) -> bytes:
     return json.dumps(definition, separators=(",", ":")).encode()
 
 
-def heavy(numbers: Iterable[int]) -> bytes:
-    return b",".join([tool(number, f"Does thing {number}. " + "word " * 12_000) for number in numbers])
+def ordinary(number: int) -> bytes:
+    return tool(number, f"Does thing {number}.")
+
+
+def heavy(number: int) -> bytes:
+    return tool(number, f"Does thing {number}. " + "word " * 12_000)
+
+
+def dense(number: int) -> bytes:
+    return b'{"name":"tool_%d","inputSchema":{"type":"object","enum":[{}%b]}}' % (number, b",{}" * 500)
+
+
+def wordy(number: int) -> bytes:
+    return tool(number, " ".join(f"w{number}x{word}" for word in range(6_500)))
+
+
+WORTHLESS = {"worthless": b"1", "empty": b"{}"}
+COUNTS = {"plain": 1, "heavy": 1_000, "heavy-line": 1_000, "many": 100_000, "dense": 1_000, "wordy": 60}
+MAKERS = {"heavy": heavy, "heavy-line": heavy, "dense": dense, "wordy": wordy}
 
 
 @cache
 def entries(cursor: int) -> bytes:
     """What stands between the brackets of one page."""
-    if KIND == "worthless":
-        return b"1" + b",1" * (BYTES // 2)
-    if KIND == "empty":
-        return b"{}" + b",{}" * (BYTES // 3)
-    if KIND == "heavy":
-        return heavy(range(cursor, min(1_000, cursor + PAGE)))
-    if KIND == "heavy-line":
-        return heavy(range(1_000))
-    if KIND == "many":
-        return b",".join([tool(number, f"Does thing {number}.") for number in range(100_000)])
-    return tool(0, "Does one thing.")
+    if KIND in WORTHLESS:
+        return WORTHLESS[KIND] + b",%b" % WORTHLESS[KIND] * (BYTES // (len(WORTHLESS[KIND]) + 1))
+    last = cursor + PAGE if KIND == "heavy" else COUNTS[KIND]
+    return b",".join([MAKERS.get(KIND, ordinary)(number) for number in range(cursor, min(last, COUNTS[KIND]))])
 
 
 def page(params: dict[str, Any]) -> bytes:
@@ -87,7 +99,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(said)))
         self.end_headers()
-        self.wfile.write(said)
+        with suppress(ConnectionError):  # who asked has seen enough
+            self.wfile.write(said)
 
     def do_GET(self) -> None:
         self.send_error(405)

@@ -290,9 +290,25 @@ async def test_a_reading_tells_the_identity_and_every_page_of_tools(era: Any) ->
 
 
 async def test_a_tool_list_that_never_comes_is_a_timeout() -> None:
-    async with connected(FakeServer(methods={"tools/list": _never}), call_seconds=30.0) as watched:
+    async with connected(FakeServer(methods={"tools/list": _never}), list_seconds=30.0) as watched:
         with pytest.raises(CallTimeout, match="tools/list took longer than 30 s"):
             await watched.connection.read()
+
+
+async def test_a_tool_list_whose_pages_drip_in_ends_after_the_time_for_all_of_them() -> None:
+    pages = 0
+
+    async def drip(_: dict[str, Any]) -> dict[str, Any]:
+        nonlocal pages
+        pages += 1
+        await asyncio.sleep(9)
+        return {"tools": [], "nextCursor": str(pages)}
+
+    async with connected(FakeServer(methods={"tools/list": drip}), list_seconds=30) as watched:
+        began = now()
+        with pytest.raises(CallTimeout, match="took longer than 30 s"):
+            await watched.connection.read()
+        assert (pages, round(now() - began)) == (4, 30)
 
 
 async def test_a_refused_tool_list_is_an_error_with_its_code() -> None:

@@ -135,6 +135,9 @@ class Settings:
     probe_timeout_seconds: float = seconds(
         "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
     )
+    list_timeout_seconds: float = seconds(
+        "listTimeout", 30.0, "How long a server may take to list all its tools, from the first page to the last."
+    )
     idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
     shutdown_grace_seconds: float = seconds(
         "shutdownGrace", 2.0, "How long running calls may finish when the gateway stops.", 0
@@ -184,7 +187,12 @@ class Settings:
 
     # How much in all.
     max_servers: int = count("maxServers", 1000, "Servers taken from the configuration; the rest is reported.")
-    max_tools_per_server: int = count("maxToolsPerServer", 1000, "Tools taken from one server; the rest is reported.")
+    max_tools_per_server: int = count(
+        "maxToolsPerServer", 1000, "Entries of a server's list of tools that are looked at; the rest is reported."
+    )
+    max_tool_list_bytes: int = size(
+        "maxToolListBytes", 4 * MIB, "Tool definitions taken from one server, in bytes; the rest is reported."
+    )
     max_tools: int = count("maxTools", 10_000, "Enabled tools above which a warning is given.")
     max_indexed_tools: int = count("maxIndexedTools", 100_000, "Tools that can be searched.")
     max_definition_bytes: int = size("maxDefinitionBytes", 64 * KIB, "The largest tool definition taken from a server.")

@@ -42,6 +42,7 @@ class ConnectionPolicy:
     startup_seconds: float = 60.0
     probe_seconds: float = 3.0
     call_seconds: float = 30.0
+    list_seconds: float = 30.0
     idle_seconds: float = 300.0
     # A connection opened only to read the tool list is not kept for the full idle time:
     # a first start with a hundred servers would otherwise leave a hundred processes behind.
@@ -95,12 +96,12 @@ class Connection:
 
     async def read(self) -> ServerReading:
         """The server's identity and tools, as they are now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.list_items(kind, self._policy.limits, seconds))
 
     async def close(self) -> None:
