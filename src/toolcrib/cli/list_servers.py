@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcrib.answers import SWITCHED_OFF
+from toolcrib.cli.ages import ago
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
@@ -39,6 +41,7 @@ class Listed:
     origin: Origin
     was_read: bool
     pids: tuple[int, ...] = ()
+    failed_at: float | None = None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +62,9 @@ def _listed(reading: Reading, spec: ServerSpec) -> Listed:
         return Listed(_switched_off(reading, spec), "disabled", spec.origin, was_read)
     server = server_view(reading.stock, spec.name, reading.status(spec.name))
     pids = tuple(row.pid for row in reading.holders(spec.name))
-    return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids)
+    broken = reading.stock.broken(spec.name)
+    failed_at = broken.error_at if broken is not None else None
+    return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids, failed_at)
 
 
 def _switched_off(reading: Reading, spec: ServerSpec) -> ServerSummary:
@@ -121,7 +126,8 @@ def _status(one: Listed) -> str:
         case "unread":
             return "Not read yet (`toolcrib warm` reads it)"
         case "error":
-            return f"Error: {clean(one.server.status.reason)}"
+            when = f" ({ago(time.time() - one.failed_at)})" if one.failed_at is not None else ""
+            return f"Error: {clean(one.server.status.reason)}{when}"
         case "disabled":
             return f"Disabled ({clean(where_disabled(one.server.name, one.origin))})"
 
@@ -156,4 +162,6 @@ def _server_json(one: Listed) -> dict[str, Any]:
         rendered["title"] = server.title
     if server.status.reason:
         rendered["reason"] = server.status.reason
+    if one.failed_at is not None:
+        rendered["failedAt"] = one.failed_at
     return rendered

@@ -181,6 +181,14 @@ class Settings:
         "retryMultiplier", "number", 2.0, "Each wait is this many times the one before.", minimum=1
     )
     retry_max_delay_seconds: float = seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
+    retry_within_seconds: float = seconds(
+        "retryWithin", 30.0, "No further attempt to read a server is begun after this time, until it is tried anew.", 0
+    )
+    broken_retry_max_delay_seconds: float = seconds(
+        "brokenRetryMaxDelay",
+        600.0,
+        "The longest wait before a server that can't be read is tried anew in the background; the waits begin at 30 s.",
+    )
     retry_jitter: float = scalar(
         "retryJitter", "number", 0.1, "Share by which a wait is varied at random, up or down.", minimum=0, maximum=1
     )
