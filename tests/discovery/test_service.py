@@ -311,7 +311,7 @@ async def test_a_server_that_does_not_answer_in_time_is_asked_again() -> None:
 
     server = FakeServer("files", [tool("read")])
     server.answer_once("tools/list", hang)
-    async with desk(FakeServers(server), policy=replace(POLICY, call_seconds=0.05)) as us:
+    async with desk(FakeServers(server), policy=replace(POLICY, list_seconds=0.05)) as us:
         assert names(await us.service.discover_tools(spec("files"))) == ["read"]
 
         assert us.waits == [1.0]

@@ -25,6 +25,7 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
     return ConnectionPolicy(
         client_info={"name": settings.client_name, "version": VERSION},
         startup_seconds=settings.startup_timeout_seconds,
+        connect_seconds=settings.connect_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,
         list_seconds=settings.list_timeout_seconds,

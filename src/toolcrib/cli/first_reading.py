@@ -11,6 +11,7 @@ from functools import partial
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.ticking import ticking
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.many import Slot, each_within
 from toolcrib.errors import ToolcribError
@@ -38,13 +39,14 @@ async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: 
 
     with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
         async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-            read = await each_within(
-                servers,
-                partial(_read, gateway, progress),
-                most_at_once=settings.max_parallel_discoveries,
-                seconds=wait_seconds,
-                started=start,
-            )
+            async with ticking(progress):
+                read = await each_within(
+                    servers,
+                    partial(_read, gateway, progress),
+                    most_at_once=settings.max_parallel_discoveries,
+                    seconds=wait_seconds,
+                    started=start,
+                )
             late = [server for server, is_read in zip(servers, read, strict=True) if is_read is None]
             hung = [server for server in late if server in started]
             for server in hung:

@@ -126,7 +126,9 @@ class Settings:
 
     # Waiting.
     call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
-    connect_timeout_seconds: float = seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
+    connect_timeout_seconds: float = seconds(
+        "connectTimeout", 10.0, "How long connecting to an HTTP server may take, and after that the handshake."
+    )
     startup_timeout_seconds: float = seconds(
         "startupTimeout",
         60.0,
@@ -182,7 +184,7 @@ class Settings:
     )
     retry_max_delay_seconds: float = seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
     retry_within_seconds: float = seconds(
-        "retryWithin", 30.0, "No further attempt to read a server is begun after this time, until it is tried anew.", 0
+        "retryWithin", 30.0, "Attempts to read a server that took so long together are not followed by another one.", 0
     )
     broken_retry_max_delay_seconds: float = seconds(
         "brokenRetryMaxDelay",

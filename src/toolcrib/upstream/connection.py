@@ -29,6 +29,9 @@ OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
 # How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
 NOTICE_SECONDS = 0.05
 
+_SLOW_START = "If its first start downloads packages, raise startupTimeout for this server."
+_SLOW_REMOTE = "Check that it works and that its address is right. If it is only slow, raise connectTimeout, or give its entry a startupTimeout."
+
 ERA_DOUBTS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS})
 
 T = TypeVar("T")
@@ -40,6 +43,7 @@ class ConnectionPolicy:
 
     client_info: Mapping[str, str]
     startup_seconds: float = 60.0
+    connect_seconds: float = 10.0
     probe_seconds: float = 3.0
     call_seconds: float = 30.0
     list_seconds: float = 30.0
@@ -199,28 +203,41 @@ class Connection:
         try:
             async with asyncio.timeout(seconds):
                 link = await self._open_link(self.spec, inbox.receive)
-                return await Session.start(
-                    self.spec.name,
-                    link,
-                    inbox,
-                    known=None if self._forget_era else self._hooks.known_identity(),
-                    probe_seconds=self._policy.probe_seconds,
-                    client_info=self._policy.client_info,
-                )
+                async with asyncio.timeout(self._handshake_seconds):
+                    return await Session.start(
+                        self.spec.name,
+                        link,
+                        inbox,
+                        known=None if self._forget_era else self._hooks.known_identity(),
+                        probe_seconds=self._policy.probe_seconds,
+                        client_info=self._policy.client_info,
+                    )
         except BaseException as error:
             if link is not None:
                 await _to_the_end(link.close())
             if isinstance(error, asyncio.CancelledError):
                 raise
             self._failures += 1
-            self._last_reason = str(error) or f"did not finish starting within {seconds:g} s"
-            if isinstance(error, TimeoutError):
-                raise CallTimeout(
-                    self._last_reason,
-                    server=self.spec.name,
-                    hint="If its first start downloads packages, raise startupTimeout for this server.",
-                ) from None
+            late = self._too_slow() if isinstance(error, TimeoutError) else None
+            self._last_reason = str(late or error)
+            if late is not None:
+                raise late from None
             raise
+
+    @property
+    def _handshake_seconds(self) -> float:
+        """A server process must have started by then, a remote server only has to answer."""
+        usual = self._policy.connect_seconds if self._is_remote else self._policy.startup_seconds
+        return self.spec.startup_timeout_seconds or usual
+
+    @property
+    def _is_remote(self) -> bool:
+        return self.spec.launch.transport != "stdio"
+
+    def _too_slow(self) -> CallTimeout:
+        what, hint = ("connecting", _SLOW_REMOTE) if self._is_remote else ("starting", _SLOW_START)
+        message = f"did not finish {what} within {self._handshake_seconds:g} s"
+        return CallTimeout(message, server=self.spec.name, hint=hint)
 
     async def _wait_for_turn(self) -> None:
         """Back off after failures; a server that keeps crashing is started only so many times a minute."""
