@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +24,13 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
 from toolcrib.server.guard import read_or_make_token
-from toolcrib.server.http import build_app, serve_http
+from toolcrib.server.http import build_app, connection_limits, serve_http
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
 from toolcrib.server.tuning import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
+from toolcrib.telemetry.loop_errors import LoopErrors
 from toolcrib.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
+    asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
     async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
@@ -62,6 +65,7 @@ async def _serve(options: argparse.Namespace) -> None:
                 port=gateway.settings.http_port if options.port is None else options.port,
                 stop=stop,
                 grace_seconds=gateway.settings.shutdown_grace_seconds,
+                limits=connection_limits(gateway.settings),
                 on_ready=lambda port: _greet(gateway.settings, host, port, token_file, _own_entry(options)),
             )
         else:

@@ -220,6 +220,22 @@ class Settings:
         "http.port", "integer", 8665, "Port the HTTP face listens on; 0 takes a free one.", minimum=0, maximum=65_535
     )
     http_path: str = scalar("http.path", "text", "/mcp", "Path of the MCP endpoint.")
+    http_max_connections: int = count(
+        "http.maxConnections",
+        512,
+        "Connections to the HTTP face at the same time, no more than a third of the open files allowed; the rest gets 503.",
+    )
+    http_max_sessions: int = count(
+        "http.maxSessions", 1000, "Sessions of HTTP clients at the same time; opening another one gets 503."
+    )
+    http_session_idle_seconds: float = seconds(
+        "http.sessionIdle", 1800.0, "A session of an HTTP client without a request for this long is ended."
+    )
+    http_request_timeout_seconds: float = seconds(
+        "http.requestTimeout",
+        10.0,
+        "How long the head of an HTTP request may take to arrive; its body may take six times as long.",
+    )
     http_allowed_hosts: tuple[str, ...] = scalar(
         "http.allowedHosts", "texts", (), "Further Host headers to accept, besides our own address."
     )
