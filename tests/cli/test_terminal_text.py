@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.fakes import Clock
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import Terminal, clean, clean_json, clean_lines, home_as_tilde, shorten, width_of, wrap
+from toolcrib.cli.terminal import Terminal, home_as_tilde, shorten, width_of, wrap
+from toolcrib.model.clean_text import clean, clean_json, clean_lines
 
 ODD = st.text(
     st.one_of(

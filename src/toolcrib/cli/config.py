@@ -16,11 +16,12 @@ from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.reading import Reading, settings_of
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import clean, home_as_tilde
+from toolcrib.cli.terminal import home_as_tilde
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, SourceState, ToolRule
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.clean_text import clean
 
 _STATES = {
     "found": "found",

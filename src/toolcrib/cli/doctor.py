@@ -18,10 +18,10 @@ from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import clean
 from toolcrib.cli.ticking import ticking
 from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
+from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 
 

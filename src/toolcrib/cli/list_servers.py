@@ -13,7 +13,7 @@ from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import Reading, open_for_reading
-from toolcrib.cli.terminal import clean
+from toolcrib.model.clean_text import clean
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.view import ServerSummary

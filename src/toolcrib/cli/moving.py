@@ -15,9 +15,9 @@ from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.site import Site
 from toolcrib.cli.exits import CONFIGURATION, USAGE
 from toolcrib.cli.moving_parsers import WrongWords
-from toolcrib.cli.terminal import clean_lines
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.model.clean_text import clean_lines
 
 
 def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:

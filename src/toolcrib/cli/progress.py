@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Literal, Self
 
-from toolcrib.cli.terminal import Terminal, clean, shorten, width_of
+from toolcrib.cli.terminal import Terminal, shorten, width_of
+from toolcrib.model.clean_text import clean
 
 BAR_COLUMNS = 24
 # Where nothing can be drawn, an item that takes this long gets a line, and another one each time that doubles.

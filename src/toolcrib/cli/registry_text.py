@@ -10,8 +10,9 @@ from typing import Any
 from toolcrib.cli.ages import ago
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.cli.terminal import Terminal
 from toolcrib.config.names import slug
+from toolcrib.model.clean_text import clean
 from toolcrib.registry.choose import best_plan
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import FoundServer, FoundServers, Place

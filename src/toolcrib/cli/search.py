@@ -13,8 +13,8 @@ from toolcrib.cli.ages import ago
 from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.cli.reading import Reading, open_for_reading
-from toolcrib.cli.terminal import clean
 from toolcrib.filters import ToolFilter, find_tools, split_query
+from toolcrib.model.clean_text import clean
 from toolcrib.model.view import SearchHit
 from toolcrib.search.explain import Explanation
 from toolcrib.search.suggest import nearest

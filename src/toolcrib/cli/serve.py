@@ -22,6 +22,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.model.clean_text import clean_lines
 from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def run(options: argparse.Namespace) -> int:
-    log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ)
+    log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ, with_time=True)
     asyncio.run(_serve(options))
     return OK
 
@@ -121,7 +122,7 @@ def _greet(settings: Settings, host: str, port: int, token_file: Path, own_entry
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
     url = f"http://{shown}:{port}{settings.http_path}"
     names = ", ".join(server.name for server in settings.servers) or "none yet"
-    print(
+    greeting = (
         f"Toolcrib {VERSION} serves MCP at {url}\n"
         f"  behind the counter: {names}\n"
         f"  bearer token in:    {token_file}\n\n"
@@ -130,6 +131,6 @@ def _greet(settings: Settings, host: str, port: int, token_file: Path, own_entry
         '    "headers": {"Authorization": "Bearer <the token>"}}}}\n'
         "or let the client start it, with no token needed:\n"
         f"  {own_entry}\n\n"
-        'Then ask for something, such as "what time is it in Tokyo?". Ctrl+C stops.',
-        flush=True,
+        'Then ask for something, such as "what time is it in Tokyo?". Ctrl+C stops.'
     )
+    print(clean_lines(greeting), flush=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolcrib.cli.terminal import Terminal, clean, shorten, width_of
+from toolcrib.cli.terminal import Terminal, shorten, width_of
+from toolcrib.model.clean_text import clean
 
 GAP = "  "
 NARROWEST_LAST = 16

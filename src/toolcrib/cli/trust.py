@@ -11,6 +11,7 @@ from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.config.find import local_candidates
 from toolcrib.config.paths import Paths
 from toolcrib.config.trust import TrustedFiles
+from toolcrib.model.clean_text import clean
 
 
 def run(options: argparse.Namespace) -> int:
@@ -18,12 +19,12 @@ def run(options: argparse.Namespace) -> int:
     trusted = TrustedFiles(Paths.of(os.environ).trusted_files)
     if file is not None and options.forget:
         was_trusted = trusted.forget(file)
-        print(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {file.resolve()}")
+        print(clean(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {file.resolve()}"))
         return OK
     if file is None or not file.is_file():
         missing = str(file) if file is not None else "no configuration file in this directory"
-        print(f"toolcrib trust: {missing}: nothing to trust", file=sys.stderr)
+        print(clean(f"toolcrib trust: {missing}: nothing to trust"), file=sys.stderr)
         return CONFIGURATION
     trusted.trust(file)
-    print(f"trusted until it changes: {file.resolve()}")
+    print(clean(f"trusted until it changes: {file.resolve()}"))
     return OK

@@ -89,6 +89,8 @@ async def serve_http(
             doorway,
             # Only our own faults: of what is wrong with a request the client is told.
             log_level="error",
+            # In the same way as everything else, not in a way of its own.
+            log_config=None,
             access_log=False,
             ws="none",
             lifespan="on",
