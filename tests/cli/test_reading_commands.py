@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -339,3 +340,20 @@ def test_a_reader_that_has_seen_enough_is_no_error(seeded: Machine) -> None:
         _, err = process.communicate(timeout=BOUND_SECONDS)
     assert process.returncode == 141
     assert err == ""
+
+
+def test_the_gateway_is_never_behind_its_own_counter_however_it_is_wrapped(machine: Machine, tmp_path: Path) -> None:
+    wrapped = {
+        "by-env": {"command": "env", "args": ["X=1", "toolcrib"]},
+        "by-shell": {"command": "sh", "args": ["-c", "exec toolcrib"]},
+    }
+    other = {"command": "env", "args": ["X=1", "never-started"]}
+    client = tmp_path / "client.json"
+    client.write_text(json.dumps({"mcpServers": {f"their-{name}": entry for name, entry in wrapped.items()}}), "utf-8")
+    sources = [{"type": "mcp-json", "path": str(client)}]
+    machine.configure(json.dumps({"servers": {**wrapped, "other": other}, "sources": sources}))
+    ran = machine.run("list", "--json", "--wait", "0")
+
+    assert [server["name"] for server in ran.json["servers"]] == ["other"]
+    for name in wrapped:
+        assert f"server '{name}' of {machine.paths.config_file} is this gateway itself and is left out" in ran.err
