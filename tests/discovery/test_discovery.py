@@ -445,12 +445,23 @@ async def test_a_server_that_took_too_long_is_given_up_and_remembered() -> None:
         us.discovery.refresh("a")
         await eventually(lambda: us.reader.running)
 
-        await us.discovery.give_up("a", 20)
+        assert await us.discovery.give_up("a", 20)
 
         assert us.is_idle
         record = us.store.servers()["a"]
         assert (record.error, record.error_code) == ("not read within 20 s", CallTimeout.code)
         assert us.store.try_lease("a", "them", us.clock(), 1.0)
+
+
+async def test_a_server_that_another_gateway_is_reading_is_not_called_broken() -> None:
+    async with crew("a") as us:
+        us.store.try_lease("a", "them", us.clock(), LEASE_SECONDS)
+        us.discovery.refresh("a")
+        await asyncio.sleep(0)
+
+        assert not await us.discovery.give_up("a", 20)
+
+        assert (us.is_idle, us.store.servers()) == (True, {})
 
 
 async def test_a_reason_without_end_is_cut_before_it_is_kept() -> None:

@@ -48,9 +48,7 @@ async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: 
                     started=start,
                 )
             late = [server for server, is_read in zip(servers, read, strict=True) if is_read is None]
-            hung = [server for server in late if server in started]
-            for server in hung:
-                await gateway.give_up_reading(server, wait_seconds)
+            hung = [one for one in late if one in started and await gateway.give_up_reading(one, wait_seconds)]
             await gateway.learn_tools(LEARNING_SECONDS)
     for note in _notes(hung, len(late) - len(hung), wait_seconds):
         output.note(note)

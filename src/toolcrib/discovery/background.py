@@ -61,6 +61,7 @@ class Discovery:
         self._attempted: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
         self._awaited: set[str] = set()
+        self._leased: set[str] = set()
         self._soon = Timers(self.refresh)
         self._retries = Timers(self._try_anew)
         self._tries_anew = False
@@ -134,15 +135,21 @@ class Discovery:
         if (failure := self.failure(server)) is not None:
             raise failure
 
-    async def give_up(self, server: str, seconds: float) -> None:
-        """Stop reading a server that was waited for long enough, and remember that it takes longer than that."""
+    async def give_up(self, server: str, seconds: float) -> bool:
+        """Stop reading a server that was waited for long enough; True where it is remembered that it takes longer.
+
+        That another gateway has been reading it for so long says nothing yet.
+        """
         task, spec = self._tasks.get(server), self._stock.specs.get(server)
         if task is None or spec is None:
-            return
+            return False
+        is_ours = server in self._leased
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        late = CallTimeout(f"not read within {seconds:g} s", server=server)
-        await self.journal.keep_failure(spec, self.failure(server) or late)
+        if is_ours:
+            late = CallTimeout(f"not read within {seconds:g} s", server=server)
+            await self.journal.keep_failure(spec, self.failure(server) or late)
+        return is_ours
 
     def failure(self, server: str) -> ToolcribError | None:
         """Why the last reading here of a server failed, if it did."""
@@ -203,11 +210,13 @@ class Discovery:
         await turn.take()
         try:
             if await self._leases.take(server, lambda record: self._is_settled(server, known, record)):
+                self._leased.add(server)
                 await self._read(server, turn)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
         finally:
             turn.give_back()
+            self._leased.discard(server)
             self._leases.give_back(server)
         self._read_here.add(server)
         self._stock.follow_others()
