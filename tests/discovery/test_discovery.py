@@ -376,6 +376,18 @@ async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_unt
         assert len(us.reader.reads) == reads
 
 
+async def test_a_server_that_another_gateway_could_read_meanwhile_is_not_read_again() -> None:
+    async with crew("a", freshness=Freshness(longest_retry_seconds=0.2)) as us:
+        del us.reader.tools["a"]
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle and us.discovery.failure("a"))
+        us.store.save_reading("a", us.stock.specs["a"].launch_fingerprint(), ServerReading(IDENTITY, ()), us.clock())
+
+        await eventually(lambda: us.discovery.failure("a") is None)
+
+        assert us.reader.reads == ["a"]
+
+
 async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come() -> None:
     async with crew("broken", "fresh") as us:
         us.stock.save_failure(us.stock.specs["broken"], "it did not start")

@@ -199,8 +199,12 @@ class Discovery:
             self.changed(server)
 
     def _try_anew(self, server: str) -> None:
+        self._stock.follow_others()
         try:
-            self.refresh(server)
+            if self._stock.was_read(server) and self._stock.broken(server) is None:
+                self.journal.forget_failure(server)  # Another gateway could read it.
+            else:
+                self.refresh(server)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
             self._retries.start(server, FIRST_RETRY_SECONDS)
@@ -232,7 +236,10 @@ class Discovery:
         return has_failed and server not in self._awaited
 
     def _plan_retry(self, server: str) -> None:
-        wait = self._stock.seconds_to_retry(server)
+        try:
+            wait = self._stock.seconds_to_retry(server)
+        except StoreUnavailable:
+            wait = None
         if wait is None and self.failure(server) is not None:
             wait = FIRST_RETRY_SECONDS  # The failure could not be written down.
         if self._tries_anew and wait is not None and server in self._stock.specs:
