@@ -20,6 +20,7 @@ MAX_PAGES = 100
 _LARGE_PAGE_BYTES = 64 * 1024
 # Decoded, a value takes up to 80 bytes however short its text is.
 _BYTES_PER_VALUE = 8
+_FEWEST_VALUES = 100_000
 _SHOWN_CHARACTERS = 64
 
 # What tells two entries of a list apart.
@@ -49,7 +50,7 @@ class ListLimits:
     @property
     def values(self) -> int:
         """How many JSON values a page may hold."""
-        return self.total_bytes // _BYTES_PER_VALUE
+        return max(_FEWEST_VALUES, self.total_bytes // _BYTES_PER_VALUE)
 
 
 @dataclass(slots=True)
