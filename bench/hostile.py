@@ -57,8 +57,10 @@ def second_server(kind: str, transport: str) -> Iterator[dict[str, Any]]:
         return
     with subprocess.Popen([*command, "--http"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        yield {"url": f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"}
-        process.kill()
+        try:
+            yield {"url": f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"}
+        finally:
+            process.kill()
 
 
 def measure(kind: str, transport: str) -> Cost:
