@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import IO, Any, Literal, Self
 
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
@@ -37,14 +37,20 @@ class PeerGone(Exception):
 class Peer:
     """One MCP server process and the client's end of its pipes."""
 
-    def __init__(self, command: Sequence[str], era: Era, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        era: Era,
+        env: Mapping[str, str] | None = None,
+        stderr: int | IO[bytes] = subprocess.DEVNULL,
+    ) -> None:
         self.era = era
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             env=None if env is None else dict(env),
         )
         assert self._process.stdin is not None

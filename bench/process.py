@@ -15,8 +15,17 @@ def cpu_seconds(pid: int) -> float:
 
 def resident_megabytes(pid: int) -> float:
     """Memory that is in use and in RAM."""
+    return _megabytes(pid, "VmRSS:")
+
+
+def peak_megabytes(pid: int) -> float:
+    """The most memory that was ever in use and in RAM."""
+    return _megabytes(pid, "VmHWM:")
+
+
+def _megabytes(pid: int, field: str) -> float:
     for line in (PROC / str(pid) / "status").read_text("utf-8").splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(field):
             return int(line.split()[1]) / 1024
     raise LookupError(f"process {pid} has no memory of its own any more")
 

@@ -32,7 +32,9 @@ class Sandbox:
         own = {
             "HOME": str(self.home),
             "TOOLCRIB_HOME": str(self.home / "toolcrib"),
-            "PATH": os.pathsep.join((str(INSTALLED / "node_modules" / ".bin"), str(TOOLCRIB.parent), os.environ["PATH"])),
+            "PATH": os.pathsep.join(
+                (str(INSTALLED / "node_modules" / ".bin"), str(TOOLCRIB.parent), os.environ["PATH"])
+            ),
             "NO_COLOR": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

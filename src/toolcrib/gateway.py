@@ -268,6 +268,10 @@ class Gateway:
         """Read a server's tools now, whatever is known of it; raises what kept us from it."""
         await self._discovery.read_now(server)
 
+    async def give_up_reading(self, server: str, seconds: float) -> bool:
+        """Stop reading a server that was waited for so long; whether the catalogue remembers that from now on."""
+        return await self._discovery.give_up(server, seconds)
+
     def failure(self, server: str) -> ToolcribError | None:
         """What kept this gateway from reading a server, the last time it tried."""
         return self._discovery.failure(server)

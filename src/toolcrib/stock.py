@@ -156,6 +156,23 @@ class Stock:
         record = self.record(server)
         return server == BUILT_IN_SERVER or (record is not None and record.read_at is not None)
 
+    def is_launched_differently(self, server: str) -> bool:
+        """Whether a server's entry starts or contacts something else than what was met last time."""
+        spec, record = self._specs.get(server), self.record(server)
+        return spec is not None and record is not None and record.launch_fingerprint != spec.launch_fingerprint()
+
+    def broken(self, server: str) -> ServerRecord | None:
+        """What is known of a server whose last reading failed, launched as it is now."""
+        record = self.record(server)
+        if server not in self._specs or record is None or not record.error or self.is_launched_differently(server):
+            return None
+        return record
+
+    def seconds_to_retry(self, server: str) -> float | None:
+        """How long a server whose last reading failed should be left alone; None where it did not fail."""
+        record = self.broken(server)
+        return None if record is None else self._freshness.seconds_to_retry(record, self._now())
+
     def is_old(self, server: str) -> bool:
         """Whether a server's tools are older than their time to live."""
         record = self.record(server)
@@ -255,10 +272,10 @@ class Stock:
         if spec.name in self._specs:
             self._store.save_reading(spec.name, spec.launch_fingerprint(), reading, self._now())
 
-    def save_failure(self, spec: ServerSpec, error: str) -> None:
+    def save_failure(self, spec: ServerSpec, error: str, code: str = "") -> None:
         """Write down why the server launched as `spec` could not be read; safe in a worker thread."""
         if spec.name in self._specs:
-            self._store.record_failure(spec.name, spec.launch_fingerprint(), error, self._now())
+            self._store.record_failure(spec.name, spec.launch_fingerprint(), error, self._now(), code)
 
     def follow_others(self) -> None:
         """Take over what was written to the catalogue since we last looked, by us or by other gateways."""

@@ -15,6 +15,7 @@ import yaml
 from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from tests.upstream.children import is_running
 from toolcrib import Gateway, Settings, open_gateway
+from toolcrib.app.gateway_parts import GatewayParts
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.demo.servers import demo_servers
@@ -55,6 +56,24 @@ async def test_a_bad_edit_is_reported_and_the_last_good_configuration_stays(
         path.write_text("discovery: {servers: [", encoding="utf-8")
         await eventually(lambda: "the last good one stays" in caplog.text)
         assert names(gateway) == ["files"]
+        write(path, "files", "web")
+        await eventually(lambda: names(gateway) == ["files", "web"])
+
+
+async def test_an_error_that_nobody_foresaw_while_reloading_does_not_end_the_watch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "toolcrib.yaml", "files")
+    configure = GatewayParts.configure
+
+    async def strained(parts: GatewayParts, fresh: Settings) -> None:
+        monkeypatch.setattr(GatewayParts, "configure", configure)
+        raise RuntimeError("can't start new thread")
+
+    async with open_gateway(path, opener=FakeServers(FakeServer("files"))) as gateway:
+        monkeypatch.setattr(GatewayParts, "configure", strained)
+        write(path, "files", "one")
+        await eventually(lambda: "can't start new thread" in caplog.text)
         write(path, "files", "web")
         await eventually(lambda: names(gateway) == ["files", "web"])
 

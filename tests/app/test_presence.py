@@ -87,6 +87,24 @@ async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.
     assert "the disk is full" in caplog.text
 
 
+async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pytest.LogCaptureFixture) -> None:
+    class Strained(MemoryCatalog):
+        def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+            if len(caplog.records) < 2:
+                raise RuntimeError("can't start new thread")
+            super().gateway_seen(owner, at, statuses)
+
+    store = Strained()
+    presence = Presence(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
+
+    presence.start()
+    await eventually(lambda: store.gateways()[0].statuses)
+    await presence.close()
+
+    assert "can't start new thread" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
 async def test_closing_what_never_started_is_harmless() -> None:
     catalogue = MemoryCatalog()
 

@@ -238,3 +238,21 @@ async def test_a_study_that_never_started_is_closed_without_harm(store: CatalogS
     study = Study(open_stock(store))
     assert not await study.settle(0.01)
     await study.close()
+
+
+async def test_an_error_that_nobody_foresaw_does_not_end_the_learning(
+    store: CatalogStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(store, "files", *FILES)
+    stock, index_next = open_stock(store), Stock.index_next
+
+    def strained(_: Stock) -> bool:
+        monkeypatch.setattr(Stock, "index_next", index_next)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Stock, "index_next", strained)
+    async with studying(stock) as study:
+        await read_mail_meanwhile(store, stock, study)
+
+        assert "can't start new thread" in caplog.text
+        assert found(stock, "send an email")[0] == "mail:send"

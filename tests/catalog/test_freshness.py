@@ -64,3 +64,18 @@ def test_with_no_time_to_live_everything_is_old_a_moment_later() -> None:
 
 def test_a_reading_from_the_future_is_not_trusted() -> None:
     assert Freshness().is_due(ENTRY, record(), READ_AT - 3600)
+
+
+def test_each_further_failure_doubles_the_wait_up_to_the_longest() -> None:
+    failed = [replace(record(), error="no", error_at=READ_AT, failures=count) for count in (1, 2, 3, 4, 5, 6, 10_000)]
+
+    waits = [Freshness(longest_retry_seconds=600).seconds_to_retry(one, READ_AT) for one in failed]
+
+    assert waits == [30, 60, 120, 240, 480, 600, 600]
+
+
+@pytest.mark.parametrize(("passed", "left"), [(0, 60), (20, 40), (60, 0), (1e9, 0), (-1e9, 60)])
+def test_a_broken_server_is_left_alone_for_what_is_left_of_the_wait(passed: float, left: float) -> None:
+    failed = replace(record(), error="no", error_at=READ_AT, failures=2)
+
+    assert Freshness().seconds_to_retry(failed, READ_AT + passed) == left

@@ -159,7 +159,7 @@ def check_golden(name: str, text: str, **replaced: object) -> None:
     """Compare with the kept output; UPDATE_GOLDEN=1 in the environment keeps the new one instead."""
     for word, value in replaced.items():
         text = text.replace(str(value), f"<{word}>")
-    text = re.sub(r"\d+\.\d s", "<time>", text)
+    text = re.sub(r"\d+\.\d s|(?<=failedAt\": )[0-9.]+", "<time>", text)
     # How sure the search is gets tuned; how it is written does not.
     text = re.sub(r"\d+% match|(?<=relevance\": )[0-9.]+", lambda found: re.sub(r"[0-9.]+", "<share>", found[0]), text)
     file = GOLDEN / name

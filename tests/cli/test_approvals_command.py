@@ -97,7 +97,7 @@ def test_a_proposal_is_shown_in_full_and_harmless(desk: Desk) -> None:
     [
         (("-y", "a b", ""), "npx -y 'a b' ''"),
         (("a;b", "it's"), """npx 'a;b' 'it'"'"'s'"""),
-        (("a\tb", "c\u00a0d"), r"npx 'a\tb' 'c\xa0d'"),
+        (("a\tb", "c\u00a0d"), r"npx $'a\x09b' $'c\xc2\xa0d'"),
     ],
 )
 def test_each_argument_of_a_command_can_be_told_from_the_next(desk: Desk, args: tuple[str, ...], line: str) -> None:

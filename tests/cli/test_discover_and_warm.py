@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import yaml
 
@@ -141,6 +142,35 @@ def test_with_discovery_switched_off_it_says_so(machine: Machine) -> None:
 
 def test_a_number_of_retries_that_is_none_is_refused(machine: Machine) -> None:
     assert machine.run("warm", "--retries", "-1").code == 1
+
+
+def test_warm_tries_a_server_that_hangs_once_and_not_for_minutes(machine: Machine) -> None:
+    starts = _hanging(machine, more="retryWithin: 1")
+    ran = machine.run("warm", "--force")
+
+    assert ran.code == 3
+    assert "✗ stuck: failed: did not finish starting within 1 s" in ran.out
+    assert "✓ friendly: read anew, 7 tools" in ran.out
+    assert len(starts.read_text("utf-8").splitlines()) == 1
+
+
+def test_warm_tells_of_each_attempt_that_failed(machine: Machine) -> None:
+    starts = _hanging(machine, more="retryDelay: 0.05")
+    ran = machine.run("warm", "--retries", "1")
+
+    assert "… stuck: trying again: did not finish starting within 1 s" in ran.err
+    assert "✗ stuck: failed" in ran.err
+    assert len(starts.read_text("utf-8").splitlines()) == 2
+
+
+def _hanging(machine: Machine, more: str) -> Path:
+    """A server that never says a word, beside a friendly one; each start of it leaves a line in the file."""
+    starts = machine.home / "starts.txt"
+    code = f"import sys; open({str(starts)!r}, 'a').write('started\\n'); sys.stdin.read()"
+    machine.workshop("friendly", more=more)
+    entry = {"command": sys.executable, "args": ["-I", "-S", "-c", code], "startupTimeout": 1}
+    machine.configure(_with_entry(machine, "stuck", entry))
+    return starts
 
 
 def _with_entry(machine: Machine, name: str, entry: dict[str, object]) -> str:

@@ -6,17 +6,39 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.machine import BOUND_SECONDS, Machine, eventually, rows
+from toolcrib.config.load import load_settings
 from toolcrib.discovery.reads import ConfiguredReads
 from toolcrib.gateway import Gateway
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.view import ToolSummary
+from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.upstream.watchdog_process import read_process
+
+
+class Stuck:
+    """A server that never says a word; each start of it leaves a line in a file."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._file = machine.home / "starts.txt"
+
+    @property
+    def starts(self) -> int:
+        return len(self._file.read_text("utf-8").splitlines()) if self._file.exists() else 0
+
+    def configure(self, *others: str, more: str = "") -> None:
+        code = f"import sys; open({str(self._file)!r}, 'a').write('started\\n'); sys.stdin.read()"
+        self._machine.workshop("stuck", *others, more=more)
+        entries = json.loads(self._machine.paths.config_file.read_text("utf-8").splitlines()[0].partition(": ")[2])
+        entries["stuck"] = {"command": sys.executable, "args": ["-I", "-S", "-c", code]}
+        self._machine.configure(f"servers: {json.dumps(entries)}\n{more}")
 
 
 def test_the_first_list_reads_the_servers_and_the_second_starts_nothing(machine: Machine) -> None:
@@ -51,19 +73,62 @@ def test_a_named_server_is_the_only_one_that_is_read(machine: Machine) -> None:
 
 
 def test_a_server_that_hangs_is_waited_for_no_longer_than_asked(machine: Machine) -> None:
-    hanging = f"command: {sys.executable}, args: [-c, 'import time; time.sleep(600)']"
-    machine.configure(f"servers: {{stuck: {{{hanging}}}}}")
+    Stuck(machine).configure()
     ran = machine.run("list", "--wait", "0.5")
     assert ran.code == 0
-    assert "1 of 1 servers could not be read within 0.5 s" in ran.err
-    assert rows(ran.out)["stuck"][:3] == ["? stuck", "not read", "-"]
+    assert "stuck could not be read within 0.5 s (--wait) and will not be waited for again" in ran.err
+    assert rows(ran.out)["stuck"][:3] == ["✗ stuck", "error", "-"]
+    assert "not read within 0.5 s (just now)" in ran.out
+
+
+def test_a_server_that_hung_is_named_and_not_started_again_by_commands_that_do_not_name_it(machine: Machine) -> None:
+    stuck = Stuck(machine)
+    stuck.configure("friendly")
+    machine.run("list", "--wait", "2")
+    assert stuck.starts == 1
+    listed, searched = machine.run("list"), machine.run("search", "ping")
+    assert (listed.err, stuck.starts) == ("", 1)
+    assert rows(listed.out)["stuck"][:2] == ["✗ stuck", "error"]
+    assert rows(listed.out)["friendly"][:3] == ["· friendly", "ready", "7"]
+    assert "friendly:ping" in searched.out
+    assert searched.err == "not searched: stuck could not be read just now: not read within 2 s\n"
+    assert "Reading servers (1)" in machine.run("tools", "stuck", "--wait", "0.5").err
+    assert stuck.starts == 2
+
+
+def test_servers_that_had_no_turn_before_the_wait_was_over_are_read_by_the_next_command(machine: Machine) -> None:
+    Stuck(machine).configure("friendly", more="maxParallelDiscoveries: 1")
+    first = machine.run("list", "--wait", "1")
+    assert "1 server has not been read yet; the next command goes on" in first.err
+    assert rows(first.out)["friendly"][0] == "? friendly"
+    assert rows(machine.run("list").out)["friendly"][0] == "· friendly"
+
+
+@pytest.mark.parametrize(
+    ("code", "age", "is_tried"),
+    [
+        ("SERVER_CONNECTION_ERROR", 0, False),
+        ("SERVER_CONNECTION_ERROR", 3600, True),
+        ("TOOL_EXECUTION_TIMEOUT", 3600, False),
+        ("", 3600, True),
+    ],
+)
+def test_a_failure_is_tried_again_after_a_while_unless_the_server_hung(
+    code: str, age: float, is_tried: bool, machine: Machine
+) -> None:
+    machine.workshop("friendly")
+    (spec,) = load_settings().servers
+    catalogue = SqliteCatalog(machine.paths.catalogue)
+    catalogue.record_failure("friendly", spec.launch_fingerprint(), "it was down", time.time() - age, code)
+    catalogue.close()
+    assert (rows(machine.run("list").out)["friendly"][0] == "· friendly") is is_tried
 
 
 def test_a_server_that_cannot_start_is_shown_with_the_reason(machine: Machine) -> None:
     machine.configure("servers: {gone: {command: no-such-program}}")
     ran = machine.run("list")
     assert ran.code == 0
-    assert rows(ran.out)["gone"] == ["✗ gone", "error", "-", "the command 'no-such-program' was not found"]
+    assert rows(ran.out)["gone"] == ["✗ gone", "error", "-", "the command 'no-such-program' was not found (just now)"]
 
 
 def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
@@ -85,7 +150,7 @@ def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
         "✗ broken",
         "error",
         "-",
-        "reading it failed inside the gateway: ValueError",
+        "reading it failed inside the gateway: ValueError (just now)",
     ]
 
 

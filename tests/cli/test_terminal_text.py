@@ -9,9 +9,11 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes import Clock
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import Terminal, clean, clean_json, clean_lines, home_as_tilde, shorten, width_of, wrap
+from toolcrib.cli.terminal import Terminal, home_as_tilde, shorten, width_of, wrap
+from toolcrib.model.clean_text import clean, clean_json, clean_lines
 
 ODD = st.text(
     st.one_of(
@@ -115,6 +117,28 @@ def test_progress_in_a_pipe_is_plain_lines_and_quiet_is_nothing() -> None:
     with Progress(terminal, "Reading", ["a"], is_quiet=True) as progress:
         progress.done("a")
     assert stream.getvalue() == ""
+
+
+def test_progress_in_a_pipe_tells_of_what_takes_long_now_and_then() -> None:
+    stream, terminal = _terminal()
+    clock = Clock()
+    with Progress(terminal, "Reading", ["a", "b"], monotonic=clock) as progress:
+        progress.started("a")
+        progress.done("b", "3 tools")
+        for _ in range(45):
+            clock.advance(1)
+            progress.tick()
+        progress.again("a", "no answer")
+        progress.failed("a", "gone")
+    assert stream.getvalue().splitlines() == [
+        "Reading (2)…",
+        "  ✓ b: 3 tools",
+        "  … a: 10 s",
+        "  … a: 20 s",
+        "  … a: 40 s",
+        "  … a: trying again: no answer, 45 s",
+        "  ✗ a: gone",
+    ]
 
 
 def test_a_path_at_home_begins_with_a_tilde() -> None:

@@ -141,10 +141,15 @@ def test_what_is_given_out_cannot_change_what_is_kept(store: CatalogStore) -> No
 
 def test_a_failure_keeps_the_tools_and_says_why(store: CatalogStore) -> None:
     store.save_reading("files", "launch", reading(definition("a"), ttl_seconds=5.0), 1.0)
-    store.record_failure("files", "launch", "it did not start", 2.0)
+    store.record_failure("files", "launch", "it did not start", 2.0, "NO_START")
 
     assert store.servers()["files"] == ServerRecord(
-        "files", "launch", IDENTITY, 1.0, 5.0, error="it did not start", error_at=2.0, tool_count=1
+        *("files", "launch", IDENTITY, 1.0, 5.0),
+        error="it did not start",
+        error_at=2.0,
+        tool_count=1,
+        failures=1,
+        error_code="NO_START",
     )
     assert names(store.tools("files")) == ["files:a"]
 
@@ -153,8 +158,21 @@ def test_a_failure_of_a_server_never_read_is_remembered(store: CatalogStore) -> 
     store.record_failure("files", "launch", "no such command", 2.0)
 
     assert store.servers() == {
-        "files": ServerRecord("files", "launch", None, None, None, error="no such command", error_at=2.0)
+        "files": ServerRecord("files", "launch", None, None, None, error="no such command", error_at=2.0, failures=1)
     }
+
+
+def test_failures_are_counted_until_a_reading_succeeds_or_the_launch_changes(store: CatalogStore) -> None:
+    for at in (1.0, 2.0, 3.0):
+        store.record_failure("files", "launch", f"failed at {at}", at, f"CODE_{at:.0f}")
+    third = store.servers()["files"]
+    store.record_failure("files", "new launch", "failed anew", 4.0)
+    first = store.servers()["files"]
+    store.save_reading("files", "new launch", reading(), 5.0)
+
+    assert (third.failures, third.error, third.error_at, third.error_code) == (3, "failed at 3.0", 3.0, "CODE_3")
+    assert (first.failures, first.error, first.error_at, first.error_code) == (1, "failed anew", 4.0, "")
+    assert store.servers()["files"] == ServerRecord("files", "new launch", IDENTITY, 5.0, None)
 
 
 def test_a_failure_of_a_changed_launch_makes_the_server_count_as_never_read(store: CatalogStore) -> None:
@@ -162,7 +180,7 @@ def test_a_failure_of_a_changed_launch_makes_the_server_count_as_never_read(stor
     store.record_failure("files", "new launch", "no such command", 2.0)
 
     assert store.servers()["files"] == ServerRecord(
-        "files", "new launch", None, None, None, error="no such command", error_at=2.0, tool_count=1
+        "files", "new launch", None, None, None, error="no such command", error_at=2.0, tool_count=1, failures=1
     )
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from tests.fakes import Clock, eventually, spec, tool
-from toolcrib.catalog.freshness import Freshness
+from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.discovery.background import COALESCE_SECONDS, LEASE_SECONDS, Discovery
+from toolcrib.discovery.background import COALESCE_SECONDS, Discovery
+from toolcrib.discovery.journal import MOST_REASON_CHARACTERS
+from toolcrib.discovery.leases import LEASE_SECONDS
 from toolcrib.discovery.turns import Turns
-from toolcrib.errors import ServerConnectionError, UpstreamError
+from toolcrib.errors import CallTimeout, ServerConnectionError, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
 from toolcrib.rules.rulebook import RuleBook
@@ -72,7 +74,8 @@ class Crew:
         self.store = store or MemoryCatalog()
         self.reader = FakeReader()
         self.reader.tools = {server: [tool("read")] for server in servers}
-        self.stock = Stock(self.store, now=self.clock, cache_seconds=3600.0, freshness=Freshness())
+        freshness = more.pop("freshness", Freshness())
+        self.stock = Stock(self.store, now=self.clock, cache_seconds=3600.0, freshness=freshness)
         self.stock.configure([spec(server) for server in servers], RuleBook(()))
         options = {"max_parallel": 5, **more}
         self.discovery = Discovery(self.stock, self.store, self.reader, owner=owner, now=self.clock, **options)
@@ -358,6 +361,132 @@ async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are
         assert list(us.stock.shelf("moody")) == ["read"]
 
 
+async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_until_it_can() -> None:
+    async with crew("a", freshness=Freshness(longest_retry_seconds=0.01)) as us:
+        tools = us.reader.tools.pop("a")
+
+        us.discovery.refresh_due()
+        await eventually(lambda: len(us.reader.reads) > 3)
+        us.reader.tools["a"] = tools
+        await eventually(lambda: us.stock.was_read("a"))
+        reads = len(us.reader.reads)
+
+        assert us.stock.record("a").failures == 0
+        await asyncio.sleep(0.05)
+        assert len(us.reader.reads) == reads
+
+
+async def test_a_server_that_another_gateway_could_read_meanwhile_is_not_read_again() -> None:
+    async with crew("a", freshness=Freshness(longest_retry_seconds=0.2)) as us:
+        del us.reader.tools["a"]
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle and us.discovery.failure("a"))
+        us.store.save_reading("a", us.stock.specs["a"].launch_fingerprint(), ServerReading(IDENTITY, ()), us.clock())
+
+        await eventually(lambda: us.discovery.failure("a") is None)
+
+        assert us.reader.reads == ["a"]
+
+
+async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come() -> None:
+    async with crew("broken", "fresh") as us:
+        us.stock.save_failure(us.stock.specs["broken"], "it did not start")
+        us.stock.follow_others()
+
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle and us.stock.was_read("fresh"))
+        us.clock.advance(FIRST_RETRY_SECONDS)
+        us.discovery.refresh_due()
+        await eventually(lambda: us.is_idle and us.stock.was_read("broken"))
+
+        assert us.reader.reads == ["fresh", "broken"]
+
+
+async def test_servers_that_are_tried_anew_hold_up_none_that_is_read_for_the_first_time() -> None:
+    async with crew("broken1", "broken2", "fresh", max_parallel=1) as us:
+        for name in ("broken1", "broken2"):
+            us.stock.save_failure(us.stock.specs[name], "it did not start")
+            us.reader.gates[name] = asyncio.Event()
+        us.stock.follow_others()
+        us.clock.advance(FIRST_RETRY_SECONDS)
+
+        us.discovery.refresh_due()
+        await eventually(lambda: us.stock.was_read("fresh"))
+
+        assert us.reader.running == {"broken1"}
+
+
+async def test_only_servers_that_are_read_for_the_first_time_count_as_being_read() -> None:
+    async with crew("known", "broken", "failing", "fresh") as us:
+        us.stock.save(us.stock.specs["known"], ServerReading(IDENTITY, (tool("read"),)))
+        us.stock.save_failure(us.stock.specs["broken"], "it did not start")
+        us.stock.follow_others()
+        us.reader.again["failing"] = asyncio.Event()
+        del us.reader.tools["failing"]
+        us.reader.gates = {name: asyncio.Event() for name in ("known", "broken", "fresh")}
+
+        for name in us.stock.specs:
+            us.discovery.refresh(name)
+        await eventually(lambda: us.discovery.failure("failing"))
+
+        assert us.discovery.pending == 1
+
+
+async def test_nobody_waits_for_a_server_that_hung_here_before() -> None:
+    async def hang(server: str) -> None:
+        raise CallTimeout("did not finish starting within 60 s", server=server)
+
+    async with crew("a") as us:
+        us.reader.during = hang
+        await need(us, "a")
+        await eventually(lambda: us.is_idle)
+        us.reader.during = None
+        us.reader.gates["a"] = asyncio.Event()
+
+        await need(us, "a")
+        assert us.discovery.unread_failure("a").message == "did not finish starting within 60 s"
+        await eventually(lambda: us.reader.reads == ["a", "a"])
+        us.reader.gates["a"].set()
+        await eventually(lambda: us.is_idle)
+        assert us.discovery.unread_failure("a") is None
+
+
+async def test_a_server_that_took_too_long_is_given_up_and_remembered() -> None:
+    async with crew("a") as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.discovery.refresh("a")
+        await eventually(lambda: us.reader.running)
+
+        assert await us.discovery.give_up("a", 20)
+
+        assert us.is_idle
+        record = us.store.servers()["a"]
+        assert (record.error, record.error_code) == ("not read within 20 s", CallTimeout.code)
+        assert us.store.try_lease("a", "them", us.clock(), 1.0)
+
+
+async def test_a_server_that_another_gateway_is_reading_is_not_called_broken() -> None:
+    async with crew("a") as us:
+        us.store.try_lease("a", "them", us.clock(), LEASE_SECONDS)
+        us.discovery.refresh("a")
+        await asyncio.sleep(0)
+
+        assert not await us.discovery.give_up("a", 20)
+
+        assert (us.is_idle, us.store.servers()) == (True, {})
+
+
+async def test_a_reason_without_end_is_cut_before_it_is_kept() -> None:
+    async def complain(server: str) -> None:
+        raise ServerConnectionError("x" * 100_000, server=server)
+
+    async with crew("a") as us:
+        us.reader.during = complain
+        await need(us, "a")
+
+        assert len(us.store.servers()["a"].error) == MOST_REASON_CHARACTERS
+
+
 async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     async with crew("a") as us:
         with caplog.at_level(logging.WARNING):
@@ -392,7 +521,7 @@ async def test_a_flood_of_notices_is_one_more_reading() -> None:
             us.discovery.changed("a")
         await eventually(lambda: len(us.reader.reads) == 2 and us.is_idle, COALESCE_SECONDS + 5)
 
-        assert not us.discovery._soon
+        assert "a" not in us.discovery._soon
 
 
 async def test_a_server_that_says_changed_at_every_reading_is_read_once_a_second_at_most() -> None:
@@ -481,6 +610,22 @@ async def test_a_lease_of_a_gateway_that_failed_is_taken_over() -> None:
 
         assert them.reader.reads == ["a"]
         assert us.stock.was_read("a") or list(them.stock.shelf("a")) == ["read"]
+
+
+async def test_what_one_gateway_could_not_read_the_others_do_not_try_at_once_unless_somebody_waits() -> None:
+    store = MemoryCatalog()
+    async with crew("a", store=store, owner="us") as us, crew("a", store=store, owner="them") as them:
+        us.reader.tools = {}
+        us.reader.gates["a"] = asyncio.Event()
+        us.discovery.refresh_due()
+        await eventually(lambda: us.reader.running)
+        them.discovery.refresh_due()
+        us.clock.advance(1)
+        us.reader.gates["a"].set()
+        await eventually(lambda: us.is_idle and them.is_idle)
+
+        assert (us.reader.reads, them.reader.reads) == (["a"], [])
+        assert them.discovery.pending == 0
 
 
 async def test_a_lease_left_behind_by_a_killed_gateway_runs_out() -> None:

@@ -311,7 +311,7 @@ async def test_a_server_that_does_not_answer_in_time_is_asked_again() -> None:
 
     server = FakeServer("files", [tool("read")])
     server.answer_once("tools/list", hang)
-    async with desk(FakeServers(server), policy=replace(POLICY, call_seconds=0.05)) as us:
+    async with desk(FakeServers(server), policy=replace(POLICY, list_seconds=0.05)) as us:
         assert names(await us.service.discover_tools(spec("files"))) == ["read"]
 
         assert us.waits == [1.0]
@@ -323,7 +323,8 @@ async def test_what_is_left_out_of_a_list_is_reported(caplog: pytest.LogCaptureF
         await us.service.discover_tools(spec("files"))
         await us.service.discover_prompts(spec("files"))
 
-    assert caplog.text.count("files: an entry without a name was skipped") == 2
+    assert "files: 1 of its tools left out: 1 without a name" in caplog.text
+    assert "files: 1 of its prompts left out: 1 without a name" in caplog.text
 
 
 async def test_a_server_that_answers_an_error_is_not_asked_again() -> None:

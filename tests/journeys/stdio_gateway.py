@@ -102,16 +102,18 @@ class Workshop:
         """A server of each era, named after it."""
         return {era: self.scripted(era, era) for era in ERAS}
 
-    def configure(self, servers: Mapping[str, Launch | Scripted], **discovery: Any) -> None:
+    def configure(self, servers: Mapping[str, Launch | Scripted | dict[str, Any]], **discovery: Any) -> None:
         """Write the configuration file; a file that is there is replaced as an editor would."""
         entries = {name: self._entry(name, server) for name, server in servers.items()}
         fresh = self.config.with_suffix(".new")
         fresh.write_text(json.dumps({"discovery": {"servers": entries, **discovery}}), encoding="utf-8")
         fresh.replace(self.config)
 
-    def _entry(self, name: str, server: Launch | Scripted) -> dict[str, Any]:
-        entry = server.entry()
-        return {**entry, "env": {**entry["env"], TAG: self.tag, SERVER: name}}
+    def _entry(self, name: str, server: Launch | Scripted | dict[str, Any]) -> dict[str, Any]:
+        entry = server if isinstance(server, dict) else server.entry()
+        if "url" in entry:
+            return entry
+        return {**entry, "env": {**entry.get("env", {}), TAG: self.tag, SERVER: name}}
 
     # -- clients
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import resource
 import signal
 import socket
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -141,6 +144,48 @@ def test_the_greeting_has_an_entry_with_which_a_client_can_start_it(
     version = [entry["command"], *entry["args"][: -len(told)], "--version"]
     ran = subprocess.run(version, env={}, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
     assert ran.stdout.startswith("toolcrib ")
+
+
+def test_hundreds_of_half_open_connections_neither_deafen_it_nor_keep_it_from_ending(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    with ExitStack() as stack:
+        with few_open_files(256):
+            config = write_config(tmp_path, {})
+            gateway = stack.enter_context(gateway_process(tmp_path, config, process_environment))
+        address = ("127.0.0.1", httpx2.URL(gateway.url).port)
+        for _ in range(300):
+            line = stack.enter_context(socket.create_connection(address, timeout=BOUND_SECONDS))
+            line.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0")
+        assert httpx2.get(f"{gateway.origin}/health", timeout=BOUND_SECONDS).status_code == 200
+        assert gateway.stop() == 0
+        assert gateway.stderr == ""
+
+
+@contextmanager
+def few_open_files(most: int) -> Iterator[None]:
+    """Processes started here may open only so many files and connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_sessions_are_limited_and_one_that_ends_makes_room(
+    tmp_path: Path, process_environment: dict[str, str]
+) -> None:
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "many", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info}
+    config = write_config(tmp_path, {}, http={"maxSessions": 2})
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        headers = {"Authorization": f"Bearer {gateway.token}", "Accept": "application/json, text/event-stream"}
+        with httpx2.Client(headers=headers, timeout=BOUND_SECONDS) as client:
+            opened = [client.post(gateway.url, json=hello) for _ in range(3)]
+            assert [answer.status_code for answer in opened] == [200, 200, 503]
+            client.delete(gateway.url, headers={"mcp-session-id": opened[0].headers["mcp-session-id"]})
+            assert client.post(gateway.url, json=hello).status_code == 200
 
 
 def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, process_environment: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.journeys.http_gateway import BOUND_SECONDS, write_config
 from tests.journeys.http_upstream import Clinic, everything_over_http
 from tests.servers.launch import Launch
-from tests.upstream.http_servers import unused_address
+from tests.upstream.http_servers import Out, Script, Seen, serve, unused_address
 from toolcrib import Gateway, open_gateway
 from toolcrib.model.call import ExecutionError
 
@@ -99,6 +99,22 @@ async def until_not_connected(gateway: Gateway, name: str) -> None:
     async with asyncio.timeout(BOUND_SECONDS):
         while (await status_of(gateway, name))[0] == "connected":  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.02)
+
+
+async def test_a_server_that_drips_its_handshake_is_given_up_within_the_time_to_connect(tmp_path: Path) -> None:
+    async def drip(_: Seen, out: Out) -> None:
+        await out.start(200, "application/json")
+        while True:
+            await out.write(b" ")
+            await asyncio.sleep(0.05)
+
+    async with serve(Script(drip)) as address:
+        config = write_config(tmp_path, {"slow": {"url": f"{address}/mcp"}}, connectTimeout=1, probeTimeout=0.5)
+        async with open_gateway(config) as gateway, asyncio.timeout(BOUND_SECONDS):
+            error = await error_of(gateway, "slow", "repeat")
+    assert (error.code, error.message) == ("TOOL_EXECUTION_TIMEOUT", "did not finish connecting within 1 s")
+    assert "connectTimeout" in error.hint
+    assert "package" not in error.hint
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from tests.journeys.stdio_gateway import (
+    BOUND_SECONDS,
     MODES,
     Scripted,
     Workshop,
@@ -179,6 +180,25 @@ async def test_a_server_that_never_answers_delays_nobody(workshop: Workshop, tim
         assert "did not finish starting within 3 s" in error["message"]
         assert (await status_of(client, "silent"))["status"] == "error"
         assert not workshop.children("silent")
+
+
+async def test_a_server_that_hung_is_tried_again_and_not_said_to_be_read(workshop: Workshop):
+    silent = workshop.scripted("silent", manner="silent", startupTimeout=1)
+    servers = {"silent": silent, "healthy": workshop.scripted("healthy")}
+    workshop.configure(servers, maxRetries=0, brokenRetryMaxDelay=1)
+
+    async def note() -> str:
+        return (await ask(client, "search_tools", query="repeat a text")).get("note", "")
+
+    async with workshop.client() as client:
+        async with asyncio.timeout(BOUND_SECONDS):
+            while "still being read" in await note():
+                pass
+        tried = len(silent.starts)
+        await eventually(lambda: len(silent.starts) > tried + 1)
+        assert await note() == ""
+    async with workshop.client() as client:
+        assert await note() == ""
 
 
 async def test_a_call_that_hangs_ends_with_a_timeout_and_is_cancelled_on_the_server(workshop: Workshop):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +106,16 @@ async def test_without_retries_there_is_one_attempt() -> None:
     with pytest.raises(ServerConnectionError):
         await flaky.run(RetryPolicy(max_retries=0))
     assert flaky.attempts == 1
+
+
+@pytest.mark.parametrize(("spent", "attempts"), [(0.0, 2), (29.9, 2), (30.0, 1), (60.0, 1)])
+async def test_attempts_that_took_too_long_are_not_followed_by_another_one(spent: float, attempts: int) -> None:
+    flaky = Flaky(cut())
+
+    with nullcontext() if attempts > 1 else pytest.raises(ServerConnectionError):
+        await retrying(flaky.work, RetryPolicy(), sleep=flaky.sleep, random=lambda: MIDDLE, seconds_spent=lambda: spent)
+
+    assert flaky.attempts == attempts
 
 
 async def test_a_longer_wait_that_the_server_asks_for_is_kept_and_a_shorter_one_is_not() -> None:

@@ -62,6 +62,16 @@ def test_only_the_missing_steps_are_applied_and_the_data_stays(db: sqlite3.Conne
     assert db.execute("SELECT value FROM two").fetchall() == [("x",)]
 
 
+def test_failures_known_before_they_were_counted_count_once(db: sqlite3.Connection) -> None:
+    migrate(db, bundled_migrations()[:4])
+    insert = "INSERT INTO servers (name, launch_fingerprint, error, error_at) VALUES (?, 'launch', ?, ?)"
+    db.executemany(insert, [("broken", "it was down", 5.0), ("healthy", "", None)])
+    migrate(db, bundled_migrations())
+
+    rows = db.execute("SELECT name, error, error_at, failures, error_code FROM servers ORDER BY name").fetchall()
+    assert rows == [("broken", "it was down", 5.0, 1, ""), ("healthy", "", None, 0, "")]
+
+
 def test_a_step_that_fails_takes_the_whole_migration_back(db: sqlite3.Connection) -> None:
     migrate(db, [FIRST])
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):

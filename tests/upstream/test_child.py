@@ -130,7 +130,7 @@ async def test_the_exit_status_and_the_last_words_are_told_once() -> None:
     async with running(*program("crash.py", "status", 3)) as (_, heard):
         await eventually(lambda: heard.reasons)
 
-        assert heard.reasons == ["the server exited with status 3: Traceback | RuntimeError: no such database"]
+        assert heard.reasons == ["the server exited with status 3: Traceback | RuntimeError: \ufffdno such database"]
         assert heard.lines == [b'{"last": "line"}']
 
 

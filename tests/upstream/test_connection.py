@@ -12,7 +12,7 @@ from tests.fakes import INSTANT, FakeServer, eventually, spec, text, tool
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
 from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.reading import Identity
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import UNSUPPORTED_PROTOCOL_VERSION
@@ -130,6 +130,33 @@ async def test_a_server_that_hangs_at_its_start_is_given_up_in_time_and_says_so(
             await watched.call()
         assert now() - before == pytest.approx(60, abs=1)
         assert watched.connection.status.state == "error"
+
+
+async def test_a_remote_server_that_drips_through_its_handshake_is_given_up_after_the_time_to_connect() -> None:
+    server = FakeServer(methods={"server/discover": _never, "initialize": _never})
+    remote = spec(launch=RemoteLaunch("https://slow.example.com/mcp"))
+
+    async with connected(server, entry=remote, connect_seconds=10) as watched:
+        began = now()
+        with pytest.raises(CallTimeout, match="did not finish connecting within 10 s") as caught:
+            await watched.call()
+        assert round(now() - began) == 10
+        assert "connectTimeout" in caught.value.hint
+        assert "package" not in caught.value.hint
+
+
+async def test_a_slow_remote_server_may_be_given_more_time_in_its_entry() -> None:
+    async def slow(_: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(20)
+        return dict(server.links[-1].initialize({}))
+
+    server = FakeServer(era="legacy", methods={"initialize": slow})
+    remote = spec(launch=RemoteLaunch("https://slow.example.com/mcp"), startup_timeout_seconds=30)
+
+    async with connected(server, entry=remote, connect_seconds=10) as watched:
+        await watched.connection.read()
+
+    assert server.starts == 1
 
 
 async def test_the_entrys_own_start_time_is_used() -> None:
@@ -320,9 +347,25 @@ async def test_a_reading_tells_the_identity_and_every_page_of_tools(era: Any) ->
 
 
 async def test_a_tool_list_that_never_comes_is_a_timeout() -> None:
-    async with connected(FakeServer(methods={"tools/list": _never}), call_seconds=30.0) as watched:
+    async with connected(FakeServer(methods={"tools/list": _never}), list_seconds=30.0) as watched:
         with pytest.raises(CallTimeout, match="tools/list took longer than 30 s"):
             await watched.connection.read()
+
+
+async def test_a_tool_list_whose_pages_drip_in_ends_after_the_time_for_all_of_them() -> None:
+    pages = 0
+
+    async def drip(_: dict[str, Any]) -> dict[str, Any]:
+        nonlocal pages
+        pages += 1
+        await asyncio.sleep(9)
+        return {"tools": [], "nextCursor": str(pages)}
+
+    async with connected(FakeServer(methods={"tools/list": drip}), list_seconds=30) as watched:
+        began = now()
+        with pytest.raises(CallTimeout, match="took longer than 30 s"):
+            await watched.connection.read()
+        assert (pages, round(now() - began)) == (4, 30)
 
 
 async def test_a_refused_tool_list_is_an_error_with_its_code() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.model.call import Caller, CallEvent, Listener, LogMessage, Progress, ToolCall
-from toolcrib.upstream.inbox import Inbox
+from toolcrib.upstream.inbox import MOST_NOTIFICATION_BYTES, Inbox
 
 
 def called(listener: Listener | None, *, by: str = "agent", level: str = "info") -> ToolCall:
@@ -44,6 +44,17 @@ def test_progress_with_a_token_of_nobody_is_dropped(token: Any) -> None:
         heard.say("progress", {"progressToken": token, "progress": 1})
 
     assert events == []
+
+
+def test_a_notification_of_megabytes_is_dropped_without_a_look_at_it() -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, called(events.append)):
+        heard.say("progress", {"progressToken": 1, "progress": 1, "message": "x" * MOST_NOTIFICATION_BYTES})
+        heard.say("message", {"level": "info", "data": "x" * MOST_NOTIFICATION_BYTES})
+        heard.say("progress", {"progressToken": 1, "progress": 2})
+
+    assert events == [Progress({"progress": 2})]
 
 
 def test_progress_after_the_call_ended_is_dropped() -> None:

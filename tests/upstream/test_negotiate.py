@@ -17,7 +17,7 @@ from tests.fakes import INSTANT, MODERN, FakeServer, tool
 from toolcrib.errors import ToolExecutionError
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.inbox import Inbox
-from toolcrib.upstream.negotiate import Negotiation
+from toolcrib.upstream.negotiate import MOST_INTRODUCTION_BYTES, Negotiation
 from toolcrib.upstream.session import Session
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
@@ -247,6 +247,16 @@ async def test_instructions_are_kept_in_both_eras() -> None:
 
     assert (await negotiate(modern)).instructions == "Ask."
     assert (await negotiate(legacy)).instructions == "Ask too."
+
+
+@pytest.mark.parametrize("method", ["server/discover", "initialize"])
+async def test_an_introduction_without_end_is_refused(method: str) -> None:
+    talkative = {"supportedVersions": [MODERN], "instructions": "x" * MOST_INTRODUCTION_BYTES}
+    server = FakeServer(era="legacy", methods={"server/discover": refusing(-32601), "initialize": refusing(-32000)})
+    server.methods[method] = lambda _: talkative
+
+    with pytest.raises(RpcError):
+        await negotiate(server)
 
 
 async def test_a_session_turns_a_refused_handshake_into_our_own_error() -> None:

@@ -27,6 +27,7 @@ async def opened(
     cwd: str | None = None,
     notes: list[tuple[str, bytes, int | None]] | None = None,
     max_line_bytes: int = 1_000_000,
+    max_result_bytes: int = 0,
 ) -> AsyncIterator[Link]:
     """A link to one of our programs, closed at the end."""
     heard = [] if notes is None else notes
@@ -40,6 +41,7 @@ async def opened(
             stderr=StderrRing(),
             guard=guard,
             max_line_bytes=max_line_bytes,
+            max_result_bytes=max_result_bytes,
         )
         try:
             yield link
@@ -150,6 +152,33 @@ async def test_an_answer_of_many_megabytes_passes() -> None:
         text = "é" * 2_000_000
 
         assert await ask(link, 1, "echo", text=text) == {"text": text}
+
+
+async def test_only_a_result_that_is_relayed_may_be_long() -> None:
+    long = "x" * 5000
+    async with opened(max_line_bytes=2000, max_result_bytes=8000) as link:
+        assert (await ask(link, 1, "tools/call", **{"as": "echo"}, text=long))["text"] == long
+        with pytest.raises(ServerConnectionError, match="sent a line longer than 2000 bytes"):
+            await ask(link, 2, "echo", text=long)
+
+
+async def test_a_long_result_that_nobody_waits_for_any_more_does_not_end_the_link() -> None:
+    async with opened(max_line_bytes=2000, max_result_bytes=8000) as link:
+        given_up = asyncio.ensure_future(ask(link, 1, "tools/call", **{"as": "gather"}, count=2, text="x" * 5000))
+        await ask(link, 2, "seen")
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+
+        assert (await ask(link, 3, "gather", count=2))["count"] == 2
+        assert await ask(link, 4, "echo", text="still here") == {"text": "still here"}
+
+
+async def test_a_refused_call_does_not_leave_the_door_open_for_long_lines() -> None:
+    async with opened(max_line_bytes=2000, max_result_bytes=8000) as link:
+        with pytest.raises(RpcError):
+            await ask(link, 1, "tools/call", **{"as": "refuse"})
+        with pytest.raises(ServerConnectionError, match="sent a line longer than 2000 bytes"):
+            await ask(link, 2, "echo", text="x" * 5000)
 
 
 async def test_closing_fails_what_waits_and_may_be_repeated() -> None:

@@ -332,6 +332,15 @@ async def test_a_batch_is_looked_through_for_the_answer(client: httpx2.AsyncClie
     assert await answered(client, answer) == 5
 
 
+@pytest.mark.parametrize("item", [b"1", b"{}", b"[]"])
+async def test_a_batch_of_millions_of_values_is_no_answer(client: httpx2.AsyncClient, item: bytes) -> None:
+    async def answer(seen: Seen, out: Out) -> None:
+        await out.send(200, b"[" + (item + b",") * 600_000 + seen.answer(5) + b"]")
+
+    with pytest.raises(ServerConnectionError):
+        await answered(client, answer)
+
+
 async def test_an_answer_to_somebody_else_is_not_ours(client: httpx2.AsyncClient) -> None:
     async def answer(_seen: Seen, out: Out) -> None:
         await out.send(200, b'{"jsonrpc":"2.0","id":99,"result":{}}')

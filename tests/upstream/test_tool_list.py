@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import tool
 from toolcrib.model.nesting import deeper_than
+from toolcrib.upstream import tool_list
+from toolcrib.upstream.list_page import UnreadableList, read_page
 from toolcrib.upstream.tool_list import MAX_PAGES, ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
@@ -101,7 +104,7 @@ async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
     found = await list_all(fetch, ListLimits())
 
     assert calls == MAX_PAGES
-    assert found.warnings == ["the list goes on; only the first 0 tools were taken"]
+    assert found.warnings == ["its list of tools goes on; only the first 0 entries were looked at"]
 
 
 async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
@@ -110,7 +113,54 @@ async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
     found = await list_all(pages, ListLimits(tools=2))
 
     assert (names(found), len(pages.asked)) == (["a", "b"], 1)
-    assert found.warnings[0] == "'c' is beyond the limit of 2 tools a server"
+    assert found.warnings == ["its list of tools goes on; only the first 2 entries were looked at"]
+
+
+async def test_entries_that_are_left_out_count_as_looked_at() -> None:
+    pages = Pages({"tools": [1, 2, tool("a"), tool("b")]}, {"tools": [tool("c")]})
+
+    found = await list_all(pages, ListLimits(tools=3))
+
+    assert (names(found), len(pages.asked)) == (["a"], 1)
+    assert found.warnings == [
+        "2 of its tools left out: 2 without a name",
+        "its list of tools goes on; only the first 3 entries were looked at",
+    ]
+
+
+async def test_no_more_bytes_are_taken_than_the_limit() -> None:
+    pages = Pages(*({"tools": [tool(f"t{page}{number}", "x" * 1000) for number in range(4)]} for page in range(9)))
+
+    found = await list_all(pages, ListLimits(total_bytes=10_000))
+
+    assert len(found.definitions) == 10
+    assert len(pages.asked) == 3
+    assert found.warnings == ["its list of tools goes on; only the first 10 entries were looked at"]
+
+
+@pytest.mark.parametrize("entry", ["1", "{}", "[]", '"a"', '{"name":1}'])
+async def test_a_list_of_a_million_values_is_not_taken_apart(entry: str) -> None:
+    async def fetch(_: Mapping[str, Any]) -> bytes:
+        return f'{{"tools":[{",".join([entry] * 1_000_000)}]}}'.encode()
+
+    with pytest.raises(UnreadableList, match="holds more than 524288 values"):
+        await list_all(fetch, ListLimits())
+
+
+async def test_a_long_list_is_taken_apart_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[int, int] = {}
+
+    def noted(text: bytes, *rest: Any) -> Any:
+        threads[len(text)] = threading.get_ident()
+        return read_page(text, *rest)
+
+    monkeypatch.setattr(tool_list, "read_page", noted)
+    await listed({"tools": [tool("a")]})
+    await listed({"tools": [tool(f"t{number}") for number in range(5_000)]})
+
+    short, long = (threads[size] for size in sorted(threads))
+    assert short == threading.get_ident()
+    assert long != threading.get_ident()
 
 
 @pytest.mark.parametrize("entry", [{"description": "x"}, {"name": ""}, {"name": 5}, {"name": None}, "a", None, 7, []])
@@ -118,21 +168,33 @@ async def test_an_entry_without_a_name_is_skipped_with_a_warning(entry: Any) -> 
     found = await listed({"tools": [entry, tool("a")]})
 
     assert names(found) == ["a"]
-    assert found.warnings == ["an entry without a name was skipped"]
+    assert found.warnings == ["1 of its tools left out: 1 without a name"]
+
+
+async def test_what_is_left_out_is_one_line_however_much_it_is() -> None:
+    worthless = [1, {}, "x", *[tool("a")] * 300, tool("b" * 500, "x" * 2000)]
+
+    found = await listed({"tools": worthless}, definition_bytes=1000)
+
+    (warning,) = found.warnings
+    assert warning == (
+        "303 of its tools left out: 3 without a name, 299 listed twice, such as 'a', "
+        f"1 larger than 1000 bytes, such as '{'b' * 64}'"
+    )
 
 
 async def test_of_two_entries_with_one_name_the_first_is_used_across_pages() -> None:
     found = await listed({"tools": [tool("a", "First.")]}, {"tools": [tool("a", "Second.")]})
 
     assert [definition["description"] for definition in found.definitions] == ["First."]
-    assert found.warnings == ["'a' is listed twice; the first is used"]
+    assert found.warnings == ["1 of its tools left out: 1 listed twice, such as 'a'"]
 
 
 async def test_a_definition_that_is_too_large_is_left_out() -> None:
     found = await listed({"tools": [tool("big", "x" * 2000), tool("a")]}, definition_bytes=1000)
 
     assert names(found) == ["a"]
-    assert found.warnings == ["the definition of 'big' is larger than 1000 bytes"]
+    assert found.warnings == ["1 of its tools left out: 1 larger than 1000 bytes, such as 'big'"]
 
 
 async def test_a_definition_that_is_nested_too_deep_is_left_out() -> None:
@@ -143,7 +205,7 @@ async def test_a_definition_that_is_nested_too_deep_is_left_out() -> None:
     found = await listed({"tools": [tool("deep", inputSchema=nested), tool("a")]}, nesting=20)
 
     assert names(found) == ["a"]
-    assert found.warnings == ["the definition of 'deep' is nested deeper than 20 levels"]
+    assert found.warnings == ["1 of its tools left out: 1 nested deeper than 20 levels, such as 'deep'"]
 
 
 @pytest.mark.parametrize("page", [None, [], "x", 7])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -140,6 +141,34 @@ def test_broken_utf8_is_mended_also_in_what_is_only_relayed(part: str) -> None:
     message = jsonrpc.decode(b'{"jsonrpc":"2.0","id":1,"%b":{"t":"caf\xe9","n":12345678901234567890}}' % part.encode())
 
     assert json.loads(bytes(getattr(message, part))) == {"t": "caf\ufffd", "n": 12345678901234567890}
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        b'{"jsonrpc":"2.0","id":{},"result":[%b]}',
+        b'{"jsonrpc":"2.0","id":1,"result":["\xff",%b]}',
+        b'{"jsonrpc":"2.0","method":"\\ud800","params":[%b]}',
+        b'{"jsonrpc":"2.0","method":7,"params":[%b]}',
+        b"[%b",
+    ],
+)
+def test_a_huge_broken_message_is_not_decoded_as_a_whole(around: bytes) -> None:
+    line = around % b",".join([b"{}"] * 700_000)
+    tracemalloc.start()
+    try:
+        decode_or_refuse(line)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Decoded, it would be fifty times as large.
+    assert peak < 8 * len(line)
+
+
+def test_a_huge_error_keeps_its_code_and_message() -> None:
+    error = jsonrpc.rpc_error(b'{"code":-32000,"message":"no","data":[%b]}' % b",".join([b"{}"] * 700_000))
+
+    assert (error.code, error.message, error.data) == (-32000, "no", None)
 
 
 @given(st.binary() | st.lists(FRAGMENTS, max_size=12).map(b"".join))

@@ -31,6 +31,7 @@ def retry_policy(settings: Settings) -> RetryPolicy:
         max_delay_ms=round(settings.retry_max_delay_seconds * 1000),
         backoff_multiplier=settings.retry_multiplier,
         jitter_factor=settings.retry_jitter,
+        max_trying_ms=round(settings.retry_within_seconds * 1000),
     )
 
 

@@ -25,12 +25,19 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
     return ConnectionPolicy(
         client_info={"name": settings.client_name, "version": VERSION},
         startup_seconds=settings.startup_timeout_seconds,
+        connect_seconds=settings.connect_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,
+        list_seconds=settings.list_timeout_seconds,
         idle_seconds=settings.idle_stop_seconds,
         max_concurrent=settings.max_calls_per_server,
         max_starts_per_minute=settings.max_starts_per_minute,
-        limits=ListLimits(settings.max_tools_per_server, settings.max_definition_bytes, settings.max_nesting),
+        limits=ListLimits(
+            settings.max_tools_per_server,
+            settings.max_definition_bytes,
+            settings.max_nesting,
+            settings.max_tool_list_bytes,
+        ),
     )
 
 
@@ -38,7 +45,8 @@ def link_opener(settings: Settings, paths: Paths, env: Mapping[str, str]) -> Lin
     """Our own transports."""
     limits = TransportLimits(
         connect_seconds=settings.connect_timeout_seconds,
-        max_line_bytes=settings.max_stdio_result_bytes,
+        max_line_bytes=settings.max_stdio_line_bytes,
+        max_result_line_bytes=settings.max_stdio_result_bytes,
         max_body_bytes=settings.max_http_body_bytes,
     )
     return LinkOpener(

@@ -89,7 +89,7 @@ def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSch
         parts.cache,
         options=parts.options,
         configured=lambda: tuple(parts.offline.stock.specs.values()),
-        journal=parts.discovery,
+        journal=parts.discovery.journal,
         registry=parts.registry,
         capabilities=capability_desk(parts.capabilities, capability_files(parts.paths)),
         types=published_type,

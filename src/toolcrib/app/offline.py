@@ -35,7 +35,7 @@ class Offline:
         specs, rules = offered(settings), rule_book(settings)
         self.stock.retime(
             settings.cache_ttl_seconds,
-            Freshness(settings.tool_cache_ttl_seconds),
+            _freshness(settings),
             max_indexed=settings.max_indexed_tools,
             max_enabled=settings.max_tools,
         )
@@ -88,12 +88,16 @@ def _stock(store: CatalogStore, settings: Settings, paths: Paths) -> Stock:
         store,
         now=time.time,
         cache_seconds=settings.cache_ttl_seconds,
-        freshness=Freshness(settings.tool_cache_ttl_seconds),
+        freshness=_freshness(settings),
         built_in=BUILT_IN_TOOLS,
         index_path=paths.search_index,
         max_indexed=settings.max_indexed_tools,
         max_enabled=settings.max_tools,
     )
+
+
+def _freshness(settings: Settings) -> Freshness:
+    return Freshness(settings.tool_cache_ttl_seconds, settings.broken_retry_max_delay_seconds)
 
 
 def _mark_gone(store: CatalogStore, specs: Iterable[ServerSpec]) -> None:

@@ -124,6 +124,9 @@ class Online:
             await self.reload()
         except ConfigurationError as error:
             log.warning("the edited configuration is not used; the last good one stays:\n%s", error.message)
+        except Exception as error:  # the next edit is noticed all the same
+            is_debug = log.isEnabledFor(logging.DEBUG)
+            log.warning("the edited configuration could not be taken over: %r", error, exc_info=is_debug)
 
     async def _learn(self, seconds: float) -> bool:
         self._parts.study.start(self._tell_of_shadowed_rules)

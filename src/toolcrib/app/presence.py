@@ -60,6 +60,9 @@ class Presence:
                 await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), self._statuses())
             except StoreUnavailable as trouble:
                 log.debug("the status row could not be written: %s", trouble.message)
+            except Exception as trouble:  # without this task the gateway would seem gone: it goes on, whatever happens
+                is_debug = log.isEnabledFor(logging.DEBUG)
+                log.warning("the status row could not be written: %r", trouble, exc_info=is_debug)
 
 
 def _is_lost(row: GatewayRow, now: float) -> bool:

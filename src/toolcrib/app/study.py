@@ -68,6 +68,8 @@ class Study:
                     await self._tell_learnt()
             except StoreUnavailable as trouble:
                 log.warning("the search index waits for the catalogue: %s", trouble.message)
+            except Exception as trouble:  # the next change of a tool is indexed all the same
+                log.warning("the search index could not be renewed: %r", trouble, exc_info=_is_debug())
             self._settled.set()
 
     async def _index(self) -> None:
@@ -94,6 +96,10 @@ class Study:
         write = self._stock.finder.to_write()
         if write is not None:
             await asyncio.to_thread(write)
+
+
+def _is_debug() -> bool:
+    return log.isEnabledFor(logging.DEBUG)
 
 
 def _nothing() -> None:

@@ -20,7 +20,11 @@ class StoreUnavailable(ToolcribError):
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """One server as last seen; times are unix seconds, and `read_at` is None where this launch was never read."""
+    """One server as last seen; times are unix seconds, and `read_at` is None where this launch was never read.
+
+    `failures` counts the readings that failed since the last one that did not; `error`, `error_at` and `error_code` are
+    those of the last failure.
+    """
 
     name: str
     launch_fingerprint: str
@@ -31,6 +35,8 @@ class ServerRecord:
     error_at: float | None = None
     stale: bool = False
     tool_count: int = 0
+    failures: int = 0
+    error_code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +72,11 @@ class CatalogStore(Protocol):
         Clears its error and its staleness. Entries without a name and repeated names are left out, the first one stays.
         """
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float) -> None:
-        """Remember why a server could not be read; its tools stay.
+    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
+        """Remember why a server could not be read, and count it; its tools stay.
 
-        Where the launch is another than before, `read_at`, `ttl_seconds` and `identity` become None: they told of the
-        former launch.
+        Where the launch is another than before, `read_at`, `ttl_seconds` and `identity` become None and the count begins
+        anew: they told of the former launch.
         """
 
     def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:

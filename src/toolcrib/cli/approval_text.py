@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import UTC, datetime
 from typing import Any
 
 from toolcrib.capabilities.manifest import capability_id
 from toolcrib.capabilities.proposal import Proposal
-from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.cli.terminal import Terminal
+from toolcrib.model.clean_text import clean
 from toolcrib.model.server import RemoteLaunch
+from toolcrib.model.shell_words import shell_word
 from toolcrib.model.tool import Tool
 from toolcrib.schema.convert import convert
 from toolcrib.schema.signature import signature
@@ -87,7 +88,7 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
 
 def _command_line(command: str, args: tuple[str, ...]) -> str:
     """The words of a command as a shell would be told them, so that the ends of each can be seen, and nothing is hidden."""
-    return " ".join(shlex.quote(word) if word.isprintable() else repr(word) for word in (command, *args))
+    return " ".join(map(shell_word, (command, *args)))
 
 
 def _launch_json(proposal: Proposal) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import clean
 from toolcrib.config.names import nearest
 from toolcrib.config.paths import Paths
 from toolcrib.errors import CapabilityNotFound, ServerNotFound
 from toolcrib.filters import category_named
+from toolcrib.model.clean_text import clean
 from toolcrib.model.tool import summarize
 
 

@@ -16,11 +16,13 @@ from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
+from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.found import ServerOutcome
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.errors import ToolcribError
 from toolcrib.model.server import ServerSpec
 
 # What the tools mean is worked out at once, a hundred a second, so that the next search is as good as it gets.
@@ -37,7 +39,11 @@ def run(options: argparse.Namespace) -> int:
 
     async def work(service: MCPDiscoveryService, progress: Progress) -> list[ServerOutcome]:
         return await service.discover_servers(
-            specs, asked, started=lambda spec: progress.started(spec.name), finished=lambda one: show(progress, one)
+            specs,
+            asked,
+            started=lambda spec: progress.started(spec.name),
+            attempt_failed=lambda spec, error: show_attempt(progress, spec, error),
+            finished=lambda one: show(progress, one),
         )
 
     outcomes: list[ServerOutcome] = with_service(settings, specs, output, work)
@@ -69,7 +75,8 @@ def with_service(
         names = [spec.name for spec in specs]
         with Progress(output.err, title, names, is_quiet=output.is_quiet) as progress:
             async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-                result = await work(gateway.discovery_service, progress)
+                async with ticking(progress):
+                    result = await work(gateway.discovery_service, progress)
                 await gateway.learn_tools(LEARNING_SECONDS)
                 return result
 
@@ -81,6 +88,12 @@ def show(progress: Progress, outcome: ServerOutcome) -> None:
         progress.done(outcome.config.name, counted(len(outcome.tools), "tool"))
     else:
         progress.failed(outcome.config.name, outcome.error.message)
+
+
+def show_attempt(progress: Progress, spec: ServerSpec, error: ToolcribError) -> None:
+    """An attempt failed, and another one may follow."""
+    if error.retryable:
+        progress.again(spec.name, error.message)
 
 
 def outcome_json(outcome: ServerOutcome) -> dict[str, Any]:

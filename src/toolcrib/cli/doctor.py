@@ -18,10 +18,11 @@ from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import clean
+from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
+from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 
 
@@ -51,7 +52,7 @@ async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Ou
     said = replace(settings, problems=(), warnings=(), max_retries=0)
     slots = asyncio.Semaphore(settings.max_parallel_discoveries)
     with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:
-        async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+        async with open_gateway(settings=said, face="cli", read_due=False) as gateway, ticking(progress):
             return await asyncio.gather(*(_check(gateway, spec, slots, progress) for spec in specs))
 
 

@@ -15,11 +15,12 @@ from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
 from toolcrib.cli.reading import settings_of
 from toolcrib.cli.run import exit_of
-from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.cli.terminal import Terminal
 from toolcrib.config.settings import Settings
 from toolcrib.errors import InvalidArguments, ToolNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
+from toolcrib.model.clean_text import clean
 
 CALLER = Caller("cli", "cli", "cli")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from toolcrib.app.online import open_gateway
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.many import Slot, each_within
@@ -24,26 +25,48 @@ LEARNING_SECONDS = 20.0
 
 
 def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
-    """Read these servers, at most `wait_seconds` in all; what could not be read by then stays unread."""
+    """Read these servers, at most `wait_seconds` in all; of one that took longer this is remembered."""
     asyncio.run(_read_first(settings, servers, wait_seconds, output))
 
 
 async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
     # What is odd about the configuration was said already.
     said = replace(settings, problems=(), warnings=())
+    started: list[str] = []
+
+    def start(server: str) -> None:
+        started.append(server)
+        progress.started(server)
+
     with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
         async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
-            read = await each_within(
-                servers,
-                partial(_read, gateway, progress),
-                most_at_once=settings.max_parallel_discoveries,
-                seconds=wait_seconds,
-                started=progress.started,
-            )
+            async with ticking(progress):
+                read = await each_within(
+                    servers,
+                    partial(_read, gateway, progress),
+                    most_at_once=settings.max_parallel_discoveries,
+                    seconds=wait_seconds,
+                    started=start,
+                )
+            late = [server for server, is_read in zip(servers, read, strict=True) if is_read is None]
+            hung = [one for one in late if one in started and await gateway.give_up_reading(one, wait_seconds)]
             await gateway.learn_tools(LEARNING_SECONDS)
-    if None in read:
-        late = read.count(None)
-        output.note(f"{late} of {len(servers)} servers could not be read within {wait_seconds:g} s (--wait)")
+    for note in _notes(hung, len(late) - len(hung), wait_seconds):
+        output.note(note)
+
+
+def _notes(hung: Sequence[str], unstarted: int, wait_seconds: float) -> Iterator[str]:
+    """What became of servers that were not read in time; those that hung are named, and not waited for again."""
+    if hung:
+        names = ", ".join(hung)
+        again = f"toolcrib warm {' '.join(hung)}"
+        yield (
+            f"{names} could not be read within {wait_seconds:g} s (--wait) and will not be waited for again; "
+            f"`{again}` takes as long as needed"
+        )
+    if unstarted:
+        noun = "server has" if unstarted == 1 else "servers have"
+        yield f"{unstarted} {noun} not been read yet; the next command goes on"
 
 
 async def _read(gateway: Gateway, progress: Progress, server: str, slot: Slot) -> bool:

@@ -13,7 +13,8 @@ from toolcrib.cli.exits import OK
 from toolcrib.cli.names import server_and_tool
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import open_for_reading
-from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.cli.terminal import Terminal
+from toolcrib.model.clean_text import clean
 from toolcrib.model.view import Parameter, ToolDetails
 from toolcrib.schema.details import describe
 

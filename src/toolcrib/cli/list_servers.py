@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcrib.answers import SWITCHED_OFF
+from toolcrib.cli.ages import ago
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
@@ -55,6 +57,7 @@ class Listed:
     origin: Origin
     was_read: bool
     pids: tuple[int, ...] = ()
+    failed_at: float | None = None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,7 +78,9 @@ def _listed(reading: Reading, spec: ServerSpec) -> Listed:
         return Listed(_switched_off(reading, spec), "disabled", spec.origin, was_read)
     server = server_view(reading.stock, spec.name, reading.status(spec.name))
     pids = tuple(row.pid for row in reading.holders(spec.name))
-    return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids)
+    broken = reading.stock.broken(spec.name)
+    failed_at = broken.error_at if broken is not None else None
+    return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids, failed_at)
 
 
 def _switched_off(reading: Reading, spec: ServerSpec) -> ServerSummary:
@@ -143,7 +148,8 @@ def _about(one: Listed) -> str:
         case "ready" | "unread":
             return description
         case "error":
-            return one.server.status.reason.partition("\n")[0]
+            when = f" ({ago(time.time() - one.failed_at)})" if one.failed_at is not None else ""
+            return f"{one.server.status.reason.partition(chr(10))[0]}{when}"
         case "disabled":
             return where_disabled(one.server.name, one.origin)
 
@@ -190,4 +196,6 @@ def _server_json(one: Listed) -> dict[str, Any]:
         rendered["title"] = server.title
     if server.status.reason:
         rendered["reason"] = server.status.reason
+    if one.failed_at is not None:
+        rendered["failedAt"] = one.failed_at
     return rendered

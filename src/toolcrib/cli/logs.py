@@ -9,10 +9,10 @@ from pathlib import Path
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import settings_of
-from toolcrib.cli.terminal import clean_lines
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound, ToolcribError
+from toolcrib.model.clean_text import clean_output
 from toolcrib.search.suggest import nearest
 
 # The ring of a server never grows beyond this.
@@ -49,10 +49,10 @@ def _last_lines(file: Path, count: int) -> list[str]:
     try:
         with file.open("rb") as opened:
             opened.seek(max(0, file.stat().st_size - MOST_BYTES))
-            text = opened.read(MOST_BYTES).decode("utf-8", "replace")
+            text = clean_output(opened.read(MOST_BYTES))
     except FileNotFoundError:
         return []
     except OSError as problem:
         raise ToolcribError(f"{file} can't be read: {problem.strerror}") from problem
-    lines = [line.rstrip() for line in clean_lines(text.replace("\r", "\n")).split("\n")]
+    lines = [line.rstrip() for line in text.split("\n")]
     return [line for line in lines if line][-count:]

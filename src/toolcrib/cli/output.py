@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.cli.terminal import Terminal, clean, clean_json
+from toolcrib.cli.terminal import Terminal
 from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, ToolcribError
+from toolcrib.model.clean_text import clean, clean_json
 
 # The hints of these errors speak to agents; people have commands.
 _HINTS = {

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Literal, Self
 
-from toolcrib.cli.terminal import Terminal, clean, shorten, width_of
+from toolcrib.cli.terminal import Terminal, shorten, width_of
+from toolcrib.model.clean_text import clean
 
 BAR_COLUMNS = 24
+# Where nothing can be drawn, an item that takes this long gets a line, and another one each time that doubles.
+LONG_SECONDS = 10
 
 State = Literal["waiting", "running", "done", "failed"]
 
@@ -21,12 +25,23 @@ _ORDER: tuple[State, ...] = ("running", "failed", "done", "waiting")
 class Progress:
     """Holds the state of each item and draws it; the picture is gone when the block ends."""
 
-    def __init__(self, terminal: Terminal, title: str, items: Iterable[str], *, is_quiet: bool = False) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        title: str,
+        items: Iterable[str],
+        *,
+        is_quiet: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._terminal = terminal
         self._title = title
         self._is_quiet = is_quiet
         self._states: dict[str, State] = dict.fromkeys(items, "waiting")
         self._words: dict[str, str] = {}
+        self._monotonic = monotonic
+        self._began: dict[str, float] = {}
+        self._next_line: dict[str, float] = {}
         self._drawn = 0
 
     def __enter__(self) -> Self:
@@ -48,6 +63,20 @@ class Progress:
         """How far an item is that has started; shown on a terminal only."""
         self._change(item, "running", words)
 
+    def again(self, item: str, words: str) -> None:
+        """An item that will be tried once more, and why."""
+        self._change(item, "running", f"trying again: {words}")
+        if not self._is_live and not self._is_quiet:
+            self._terminal.write(f"  {self._line(item)}")
+
+    def tick(self) -> None:
+        """Show how long the items under way have taken."""
+        if self._is_live:
+            self._draw()
+        elif not self._is_quiet:
+            for item in [item for item, state in self._states.items() if state == "running"]:
+                self._tell_if_long(item)
+
     def done(self, item: str, words: str = "") -> None:
         self._change(item, "done", words)
 
@@ -61,10 +90,22 @@ class Progress:
     def _change(self, item: str, state: State, words: str) -> None:
         self._states[item] = state
         self._words[item] = clean(words.partition("\n")[0])
+        if state == "running":
+            self._began.setdefault(item, self._monotonic())
         if self._is_live:
             self._draw()
         elif state != "running" and not self._is_quiet:
             self._terminal.write(f"  {self._line(item)}")
+
+    def _tell_if_long(self, item: str) -> None:
+        due = self._next_line.setdefault(item, LONG_SECONDS)
+        if self._seconds(item) >= due:
+            self._next_line[item] = 2 * due
+            self._terminal.write(f"  {self._line(item)}")
+            self._terminal.stream.flush()
+
+    def _seconds(self, item: str) -> int:
+        return int(self._monotonic() - self._began.get(item, self._monotonic()))
 
     def _draw(self) -> None:
         if not self._is_live:
@@ -91,7 +132,8 @@ class Progress:
 
     def _line(self, item: str, columns: int | None = None) -> str:
         state, name = self._states[item], clean(item)
-        words = self._words.get(item, "")
+        seconds = self._seconds(item) if state == "running" else 0
+        words = ", ".join(filter(None, (self._words.get(item, ""), f"{seconds} s" if seconds else "")))
         text = f"{name}: {words}" if words else name
         if columns is not None:
             text = shorten(text, columns - width_of(_SIGNS[state]) - 1)

@@ -5,26 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from toolcrib.app.offline import Offline, open_reading
+from toolcrib.app.offline import open_reading
 from toolcrib.app.running import running_gateways
 from toolcrib.calls.missing import missing
-from toolcrib.catalog.store import GatewayRow
+from toolcrib.catalog.store import GatewayRow, ServerRecord
 from toolcrib.cli.chosen import disabled
 from toolcrib.cli.output import Output
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.errors import CallTimeout
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.stock import Stock
-
-# A server that could not be read is not waited for again at every command; asked for by name it is.
-RETRY_AFTER_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,11 @@ class Reading:
         if write is not None:
             write()
 
+    def left_out(self) -> list[ServerRecord]:
+        """What is known of servers whose tools nobody knows, because reading them failed."""
+        broken = (self.stock.broken(name) for name in self.stock.specs)
+        return [record for record in broken if record is not None and record.read_at is None]
+
     def need_server(self, server: str) -> None:
         """Raise the error for a server nobody configured, or that is switched off."""
         if self.stock.knows(server):
@@ -68,11 +71,11 @@ def settings_of(options: argparse.Namespace, output: Output) -> Settings:
 
 @contextmanager
 def open_for_reading(options: argparse.Namespace, output: Output, *, server: str | None = None) -> Iterator[Reading]:
-    """The catalogue, after servers never read were read for at most `--wait` seconds; only `server` where one is meant."""
+    """The catalogue, after servers never tried were read for at most `--wait` seconds; only `server` where one is meant."""
     settings = settings_of(options, output)
     offline = open_reading(settings, Paths.of(os.environ))
     try:
-        unread = list(_unread(offline, server))
+        unread = [name for name in offline.stock.specs if _is_read_first(offline.stock, name, server)]
         if unread and options.wait > 0:
             # Only here: starting servers needs the whole protocol stack.
             first = import_module("toolcrib.cli.first_reading")
@@ -83,15 +86,15 @@ def open_for_reading(options: argparse.Namespace, output: Output, *, server: str
         offline.store.close()
 
 
-def _unread(offline: Offline, only: str | None) -> Iterable[str]:
-    records, now = offline.stock.records(), time.time()
-    for name, spec in offline.stock.specs.items():
-        record = records.get(name)
-        if only not in {None, name}:
-            continue
-        if (
-            record is None
-            or record.launch_fingerprint != spec.launch_fingerprint()
-            or (record.read_at is None and (only or now - (record.error_at or 0) > RETRY_AFTER_SECONDS))
-        ):
-            yield name
+def _is_read_first(stock: Stock, name: str, only: str | None) -> bool:
+    """Whether a command reads a server before it answers.
+
+    One that could not be read is waited for when it is named. Otherwise it is tried again after a while, and one that
+    hung not at all: people should not wait for it time and again.
+    """
+    if only not in {None, name} or (stock.was_read(name) and not stock.is_launched_differently(name)):
+        return False
+    broken = stock.broken(name)
+    if broken is None or only == name:
+        return True
+    return broken.error_code != CallTimeout.code and not stock.seconds_to_retry(name)

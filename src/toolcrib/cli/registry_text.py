@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from toolcrib.cli.ages import ago
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
-from toolcrib.cli.terminal import Terminal, clean
+from toolcrib.cli.terminal import Terminal
 from toolcrib.config.names import slug
+from toolcrib.model.clean_text import clean
 from toolcrib.registry.choose import best_plan
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import FoundServer, FoundServers, Place
@@ -20,7 +22,6 @@ from toolcrib.registry.search import RegistryHit
 from toolcrib.registry.trust import REASONS, tier_of
 
 UNCHECKED = "Nobody has checked what this server does. Look at it before you add it."
-_SPANS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 
 HasRuntime = Callable[[str], bool]
 
@@ -194,9 +195,4 @@ def _need_json(need: Need) -> dict[str, Any]:
 def _source(place: Place, read_at: float, now: float) -> str:
     if place == "live":
         return "asked just now"
-    age = max(0.0, now - read_at)
-    for span, word in _SPANS:
-        if age >= span:
-            number = int(age // span)
-            return f"copy of {number} {word}{'' if number == 1 else 's'} ago"
-    return "copy of just now"
+    return f"copy of {ago(now - read_at)}"

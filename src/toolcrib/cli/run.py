@@ -11,7 +11,6 @@ from importlib import import_module
 
 from toolcrib.cli import exits
 from toolcrib.cli.output import Output
-from toolcrib.cli.terminal import clean_lines
 from toolcrib.errors import ToolcribError
 from toolcrib.telemetry.logs import log_to_stderr
 
@@ -65,12 +64,3 @@ def _log(options: argparse.Namespace) -> None:
     if not options.verbose:
         for name in _TOLD_ANYWAY:
             logging.getLogger(name).setLevel(logging.ERROR)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(_CleanFormatter("%(levelname)s %(name)s: %(message)s"))
-
-
-class _CleanFormatter(logging.Formatter):
-    """Log lines quote what servers say; they are cleaned like everything else that is printed."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return clean_lines(super().format(record))

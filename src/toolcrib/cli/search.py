@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from toolcrib.answers import fits, likely
+from toolcrib.catalog.store import ServerRecord
+from toolcrib.cli.ages import ago
 from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.cli.reading import Reading, open_for_reading
-from toolcrib.cli.terminal import clean
 from toolcrib.filters import ToolFilter, find_tools, split_query
+from toolcrib.model.clean_text import clean
 from toolcrib.model.view import SearchHit
 from toolcrib.search.explain import Explanation
 from toolcrib.search.suggest import nearest
 from toolcrib.views import check_query, hit_view
 
 MOST_HITS = 100
+MOST_LEFT_OUT = 3
 
 Found = tuple[SearchHit, Explanation | None]
 
@@ -32,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
             reading.need_server(options.server)
         found = _found(reading, words, passes, options)
         reading.keep_index()
+        _say_what_is_left_out([one for one in reading.left_out() if options.server in {None, one.name}], output)
         if not fits([hit for hit, _ in found]):
             _say_nothing_fits(reading, query, found, output)
             return NOT_FOUND
@@ -42,6 +48,15 @@ def run(options: argparse.Namespace) -> int:
         out.paragraph(f'Search results for "{clean(query or _spoken(passes))}" ({len(found)} found):', "", "bold")
         _print(found, output)
     return OK
+
+
+def _say_what_is_left_out(left_out: Sequence[ServerRecord], output: Output) -> None:
+    """Whoever misses a tool should know whose tools could not be searched."""
+    for record in left_out[:MOST_LEFT_OUT]:
+        when = ago(time.time() - (record.error_at or 0.0))
+        output.note(f"not searched: {record.name} could not be read {when}: {record.error.partition(chr(10))[0]}")
+    if len(left_out) > MOST_LEFT_OUT:
+        output.note(f"not searched: {len(left_out) - MOST_LEFT_OUT} more servers (`toolcrib list` shows them)")
 
 
 def _found(reading: Reading, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:

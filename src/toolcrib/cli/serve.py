@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,20 +26,22 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
-from toolcrib.server.http import build_app, serve_http
+from toolcrib.server.http import build_app, connection_limits, serve_http
 from toolcrib.server.tuning import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
+from toolcrib.telemetry.loop_errors import LoopErrors
 
 log = logging.getLogger(__name__)
 
 
 def run(options: argparse.Namespace) -> int:
-    log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ)
+    log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ, with_time=True)
     asyncio.run(_serve(options))
     return OK
 
 
 async def _serve(options: argparse.Namespace) -> None:
+    asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
     async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
@@ -56,6 +59,7 @@ async def _serve(options: argparse.Namespace) -> None:
                 port=gateway.settings.http_port if options.port is None else options.port,
                 stop=stop,
                 grace_seconds=gateway.settings.shutdown_grace_seconds,
+                limits=connection_limits(gateway.settings),
                 on_ready=lambda port: _greet(gateway.settings, f"{_in_url(host)}:{port}", token_file, options),
             )
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from toolcrib.cli.terminal import Terminal, clean, width_of, wrap
+from toolcrib.cli.terminal import Terminal, width_of, wrap
+from toolcrib.model.clean_text import clean
 
 GAP = "  "
 NARROWEST_LAST = 16

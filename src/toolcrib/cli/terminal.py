@@ -1,52 +1,19 @@
-"""What may be shown and how: the one place that cleans foreign text, measures it, wraps it and colours it."""
+"""What may be shown and how: foreign text is cleaned, measured, wrapped and coloured."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Mapping
 from typing import IO, Any
 
-REPLACEMENT = "\ufffd"
+from toolcrib.model.clean_text import clean, clean_lines
+
 NARROWEST = 40
 
-_COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
-_LINE_END = re.compile(r"\r\n")
-# Joiners and variation selectors belong to emoji and some scripts; anywhere else they only hide something.
-_JOINERS = "\u200c\u200d"
-_SELECTORS = "\ufe00-\ufe0f"
-_FOREIGN = f"[^\\x00-\\x7f{_JOINERS}{_SELECTORS}]"
-_HIDDEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, the escape among them
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of the text
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"
-    "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff"  # tags and selectors that can carry a whole message unseen
-    "\ud800-\udfff"  # halves of characters, which no encoding can write
-)
-_UNSAFE = re.compile(f"[{_HIDDEN}]|(?<!{_FOREIGN})[{_JOINERS}{_SELECTORS}]|[{_JOINERS}](?!{_FOREIGN})")
-_UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
-
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-
-
-def clean(text: str) -> str:
-    """One line of foreign text that can do nothing but be read; what was hidden in it shows as a mark."""
-    return _UNSAFE.sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text).replace("\n", " ").replace("\t", " "))
-
-
-def clean_lines(text: str) -> str:
-    """The same for a text of several lines."""
-    plain = _COLOUR_SEQUENCE.sub("", _LINE_END.sub("\n", text)).expandtabs(4)
-    return _UNSAFE.sub(REPLACEMENT, plain)
-
-
-def clean_json(text: str) -> str:
-    """JSON text that means the same, with everything a terminal might obey written as an escape."""
-    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
 
 
 def width_of(text: str) -> int:
@@ -191,11 +158,6 @@ def _columns(character: str) -> int:
     if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-
-def _json_escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _shows_colours(env: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import open_for_reading
-from toolcrib.cli.terminal import clean
+from toolcrib.model.clean_text import clean
 from toolcrib.stock import StockedTool
 
 

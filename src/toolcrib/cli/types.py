@@ -11,9 +11,10 @@ from typing import Any
 
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
-from toolcrib.cli.terminal import Terminal, clean, clean_json
+from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.type_source import Source, Subject, read_sources
 from toolcrib.errors import ValidationError
+from toolcrib.model.clean_text import clean, clean_json
 from toolcrib.rtfs.seed_form import seed_form
 from toolcrib.rtfs.types import Map, MapOf, TypeExpr
 from toolcrib.rtfs.write_type import rtfs_text

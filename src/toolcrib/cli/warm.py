@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from toolcrib.cli.chosen import chosen_servers, why_none
-from toolcrib.cli.discover import options_of, outcome_json, with_service
+from toolcrib.cli.discover import options_of, outcome_json, show_attempt, with_service
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
@@ -60,7 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
     async def work(service: MCPDiscoveryService, progress: Progress) -> tuple[WarmStats, Done]:
         warming = Warming(progress)
-        stats = await service.warm_cache_for_servers(specs, asked, started=warming.start, finished=warming.finish)
+        stats = await service.warm_cache_for_servers(
+            specs,
+            asked,
+            started=warming.start,
+            attempt_failed=lambda spec, error: show_attempt(progress, spec, error),
+            finished=warming.finish,
+        )
         outcomes = [warming.ended[spec.name] for spec in specs]
         return stats, [(outcome, warming.action(outcome)) for outcome in outcomes]
 

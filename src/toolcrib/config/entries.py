@@ -38,7 +38,7 @@ ENTRY_KEYS: Mapping[str, str] = {
     "url": "Address of a remote server.",
     "headers": "HTTP headers sent with every request.",
     "timeout": "Seconds a call may take, instead of `callTimeout`.",
-    "startupTimeout": "Seconds the start may take, instead of `startupTimeout`.",
+    "startupTimeout": "Seconds the start (of a remote server: the handshake) may take, instead of `startupTimeout` (`connectTimeout`).",
     "allowTools": "Only these tools (names or globs) of the server.",
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",

@@ -11,6 +11,7 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.sections import has_discovery_section
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.errors import ConfigurationError
+from toolcrib.model.shell_words import shell_word
 
 EXTENSIONS = (".yaml", ".yml", ".json", ".toml", ".ts", ".js")
 _FOLDER_STEM = ".anygpt/mcp-discovery.config"
@@ -110,5 +111,7 @@ def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFil
             return FoundFile(path, content, is_project=True)
     except ConfigurationError:
         pass
-    search.notices.append(f"{path} is not used: it came with this folder. Look at it, then run `toolcrib trust {path}`")
+    search.notices.append(
+        f"{path} is not used: it came with this folder. Look at it, then run `toolcrib trust {shell_word(str(path))}`"
+    )
     return None

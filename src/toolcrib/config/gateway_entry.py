@@ -9,7 +9,8 @@ from ipaddress import ip_address
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from toolcrib.config.bridges import program_name, without_shell
+from toolcrib.config.bridges import program_name
+from toolcrib.config.wrappers import started_by
 from toolcrib.model.server import BUILT_IN_SERVER, Launch, RemoteLaunch
 
 _OUR_PACKAGE = re.compile(rf"{BUILT_IN_SERVER}(?:[\[@=<>~!].*)?")
@@ -41,8 +42,11 @@ def is_gateway(launch: Launch, own: OwnAddress) -> bool:
     """Whether this launch would start or contact the gateway itself."""
     if isinstance(launch, RemoteLaunch):
         return _is_own_address(launch.url, own)
-    launch = without_shell(launch)
-    program, args = program_name(launch.command), launch.args
+    return any(_is_gateway_command(words) for words in started_by((launch.command, *launch.args)))
+
+
+def _is_gateway_command(words: tuple[str, ...]) -> bool:
+    program, args = program_name(words[0]), words[1:]
     if program == BUILT_IN_SERVER:
         return True
     if program == "anygpt":

@@ -126,7 +126,9 @@ class Settings:
 
     # Waiting.
     call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
-    connect_timeout_seconds: float = seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
+    connect_timeout_seconds: float = seconds(
+        "connectTimeout", 10.0, "How long connecting to an HTTP server may take, and after that the handshake."
+    )
     startup_timeout_seconds: float = seconds(
         "startupTimeout",
         60.0,
@@ -134,6 +136,9 @@ class Settings:
     )
     probe_timeout_seconds: float = seconds(
         "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
+    )
+    list_timeout_seconds: float = seconds(
+        "listTimeout", 30.0, "How long a server may take to list all its tools, from the first page to the last."
     )
     idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
     shutdown_grace_seconds: float = seconds(
@@ -178,13 +183,26 @@ class Settings:
         "retryMultiplier", "number", 2.0, "Each wait is this many times the one before.", minimum=1
     )
     retry_max_delay_seconds: float = seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
+    retry_within_seconds: float = seconds(
+        "retryWithin", 30.0, "Attempts to read a server that took so long together are not followed by another one.", 0
+    )
+    broken_retry_max_delay_seconds: float = seconds(
+        "brokenRetryMaxDelay",
+        600.0,
+        "The longest wait before a server that can't be read is tried anew in the background; the waits begin at 30 s.",
+    )
     retry_jitter: float = scalar(
         "retryJitter", "number", 0.1, "Share by which a wait is varied at random, up or down.", minimum=0, maximum=1
     )
 
     # How much in all.
     max_servers: int = count("maxServers", 1000, "Servers taken from the configuration; the rest is reported.")
-    max_tools_per_server: int = count("maxToolsPerServer", 1000, "Tools taken from one server; the rest is reported.")
+    max_tools_per_server: int = count(
+        "maxToolsPerServer", 1000, "Entries of a server's list of tools that are looked at; the rest is reported."
+    )
+    max_tool_list_bytes: int = size(
+        "maxToolListBytes", 4 * MIB, "Tool definitions taken from one server, in bytes; the rest is reported."
+    )
     max_tools: int = count("maxTools", 10_000, "Enabled tools above which a warning is given.")
     max_indexed_tools: int = count("maxIndexedTools", 100_000, "Tools that can be searched.")
     max_definition_bytes: int = size("maxDefinitionBytes", 64 * KIB, "The largest tool definition taken from a server.")
@@ -202,6 +220,22 @@ class Settings:
         "http.port", "integer", 8665, "Port the HTTP face listens on; 0 takes a free one.", minimum=0, maximum=65_535
     )
     http_path: str = scalar("http.path", "text", "/mcp", "Path of the MCP endpoint.")
+    http_max_connections: int = count(
+        "http.maxConnections",
+        512,
+        "Connections to the HTTP face at the same time, no more than a third of the open files allowed; the rest gets 503.",
+    )
+    http_max_sessions: int = count(
+        "http.maxSessions", 1000, "Sessions of HTTP clients at the same time; opening another one gets 503."
+    )
+    http_session_idle_seconds: float = seconds(
+        "http.sessionIdle", 1800.0, "A session of an HTTP client without a request for this long is ended."
+    )
+    http_request_timeout_seconds: float = seconds(
+        "http.requestTimeout",
+        10.0,
+        "How long the head of an HTTP request may take to arrive; its body may take six times as long.",
+    )
     http_allowed_hosts: tuple[str, ...] = scalar(
         "http.allowedHosts", "texts", (), "Further Host headers to accept, besides our own address."
     )

@@ -17,6 +17,7 @@ from toolcrib.config.source_types import SOURCE_TYPES, SourceType
 from toolcrib.config.values import Reader, join, kind_of
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, ServerSpec
+from toolcrib.model.shell_words import shell_word
 
 AUTO = "auto"
 MayRead = Callable[[Path, bytes], bool]
@@ -132,7 +133,8 @@ class _FileImport:
             read = self._kind.read(document, origin, own)
         except _Untrusted as error:
             own.warn(
-                f"{error.file} is not read until it is trusted: look at it, then run `toolcrib trust {error.file}`"
+                f"{error.file} is not read until it is trusted: look at it, then run "
+                f"`toolcrib trust {shell_word(str(error.file))}`"
             )
             return [], SourceState(self._name, str(file), "untrusted")
         except ConfigurationError as error:

@@ -14,17 +14,23 @@ from toolcrib.errors import CallTimeout, ToolcribError
 from toolcrib.model.server import ServerSpec
 
 Told = Callable[[ServerOutcome], None]
+AttemptFailed = Callable[[ServerSpec, ToolcribError], None]
 DiscoverOne = Callable[[ServerSpec, "Slot"], Awaitable[Sequence[DiscoveredMCPTool]]]
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 class Slot(AbstractAsyncContextManager[None]):
-    """One place among so many; entering waits for it, and says so when it is taken."""
+    """One place among so many; entering waits for it, and says so when it is taken. `failed` hears of each attempt in it
+    that failed, also where another one follows.
+    """
 
-    def __init__(self, places: asyncio.Semaphore, entered: Callable[[], None]) -> None:
+    def __init__(
+        self, places: asyncio.Semaphore, entered: Callable[[], None], failed: Callable[[ToolcribError], None]
+    ) -> None:
         self._places = places
         self._entered = entered
+        self._failed = failed
 
     async def __aenter__(self) -> None:
         await self._places.acquire()
@@ -34,6 +40,8 @@ class Slot(AbstractAsyncContextManager[None]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._places.release()
+        if isinstance(error, ToolcribError):
+            self._failed(error)
 
 
 async def each_within(
@@ -43,10 +51,12 @@ async def each_within(
     most_at_once: int,
     seconds: float | None,
     started: Callable[[_Item], None],
+    attempt_failed: Callable[[_Item, ToolcribError], None] = lambda *_: None,
 ) -> list[_Result | None]:
     """What the work gives for each item, in the order given; None for one that was ended because the time was over."""
     places = asyncio.Semaphore(max(1, most_at_once))
-    tasks = [asyncio.create_task(work(item, Slot(places, partial(started, item)))) for item in items]
+    slots = [Slot(places, partial(started, item), partial(attempt_failed, item)) for item in items]
+    tasks = [asyncio.create_task(work(item, slot)) for item, slot in zip(items, slots, strict=True)]
     try:
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
@@ -65,6 +75,7 @@ async def discover_each(
     most_at_once: int,
     deadline_seconds: float | None = None,
     started: Callable[[ServerSpec], None] = lambda _: None,
+    attempt_failed: AttemptFailed = lambda *_: None,
     finished: Told = lambda _: None,
 ) -> list[ServerOutcome]:
     """An outcome for each server in the order given; what is not there at the deadline is a failure of that server."""
@@ -76,7 +87,14 @@ async def discover_each(
     async def one(spec: ServerSpec, slot: Slot) -> ServerOutcome:
         return told(await _outcome(spec, discover, slot))
 
-    outcomes = await each_within(specs, one, most_at_once=most_at_once, seconds=deadline_seconds, started=started)
+    outcomes = await each_within(
+        specs,
+        one,
+        most_at_once=most_at_once,
+        seconds=deadline_seconds,
+        started=started,
+        attempt_failed=attempt_failed,
+    )
     return [outcome or told(_late(spec, deadline_seconds or 0)) for spec, outcome in zip(specs, outcomes, strict=True)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random as chance
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TypeVar
@@ -29,11 +30,13 @@ class ServerReads:
         *,
         sleep: Sleep = asyncio.sleep,
         random: Callable[[], float] = chance.random,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._access = access
         self._limiter = limiter
         self._sleep = sleep
         self._random = random
+        self._monotonic = monotonic
 
     async def visiting(
         self,
@@ -43,13 +46,36 @@ class ServerReads:
         slot: AbstractAsyncContextManager[object] | None = None,
     ) -> T:
         """What `work` learns from a server; each attempt takes a token, then runs within `slot`."""
+        trying = _Stopwatch(self._monotonic)
 
         async def attempt() -> T:
             await self._limiter.acquire(endpoint_of(spec), options.rate_limit)
             async with slot or nullcontext(), self._access.visit(spec) as visit:
-                return await work(visit)
+                with trying:
+                    return await work(visit)
 
-        return await retrying(attempt, options.retry_policy, sleep=self._sleep, random=self._random)
+        return await retrying(
+            attempt,
+            options.retry_policy,
+            sleep=self._sleep,
+            random=self._random,
+            seconds_spent=lambda: trying.seconds,
+        )
+
+
+class _Stopwatch:
+    """Adds up the time within its blocks."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._began = 0.0
+        self.seconds = 0.0
+
+    def __enter__(self) -> None:
+        self._began = self._monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += self._monotonic() - self._began
 
 
 class ConfiguredReads:

@@ -15,7 +15,7 @@ from toolcrib.discovery.conversion import ToolConversion
 from toolcrib.discovery.found import DiscoveredMCPTool, ServerOutcome, WarmStats
 from toolcrib.discovery.known import KnownServers
 from toolcrib.discovery.lookups import Lookups, Slot
-from toolcrib.discovery.many import Told, discover_each
+from toolcrib.discovery.many import AttemptFailed, Told, discover_each
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.parts import (
     CapabilityRegister,
@@ -140,6 +140,7 @@ class MCPDiscoveryService:
         options: DiscoveryOptions | None = None,
         *,
         started: Callable[[ServerSpec], None] = lambda _: None,
+        attempt_failed: AttemptFailed = lambda *_: None,
         finished: Told = lambda _: None,
     ) -> list[ServerOutcome]:
         """What became of each server, in the order given; a failing one fails alone, and a deadline gives what is there."""
@@ -151,6 +152,7 @@ class MCPDiscoveryService:
             most_at_once=chosen.max_parallel_discoveries,
             deadline_seconds=chosen.deadline_seconds,
             started=started,
+            attempt_failed=attempt_failed,
             finished=finished,
         )
 
@@ -160,13 +162,16 @@ class MCPDiscoveryService:
         options: DiscoveryOptions | None = None,
         *,
         started: Callable[[ServerSpec], None] = lambda _: None,
+        attempt_failed: AttemptFailed = lambda *_: None,
         finished: Told = lambda _: None,
     ) -> WarmStats:
         """Have the tools of these servers in the cache, without calling any of them."""
         chosen = replace(
             options or self.options, use_cache=True, introspect_output_schemas=False, lazy_output_schemas=True
         )
-        outcomes = await self.discover_servers(servers, chosen, started=started, finished=finished)
+        outcomes = await self.discover_servers(
+            servers, chosen, started=started, attempt_failed=attempt_failed, finished=finished
+        )
         failed = sum(outcome.error is not None for outcome in outcomes)
         tools = sum(len(outcome.tools) for outcome in outcomes)
         return WarmStats(len(outcomes), len(outcomes) - failed, failed, tools)

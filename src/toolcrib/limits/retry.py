@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and when; a wait that a server asks for is kept where it is longer, up to `max_retry_after_ms`."""
+    """How often and when; a wait that a server asks for is kept where it is longer, up to `max_retry_after_ms`.
+
+    Nothing is tried again once the attempts have taken `max_trying_ms` together, the waits between them not counted.
+    """
 
     max_retries: int = 3
     initial_delay_ms: int = 1000
@@ -28,6 +31,7 @@ class RetryPolicy:
     backoff_multiplier: float = 2.0
     jitter_factor: float = 0.1
     max_retry_after_ms: int = 120_000
+    max_trying_ms: int = 30_000
 
     def delay_seconds(self, retry: int, random: Callable[[], float]) -> float:
         """The wait before the `retry`-th further attempt (from 1); `random` gives numbers in 0..1."""
@@ -45,9 +49,17 @@ class RetryPolicy:
 
 
 async def retrying(
-    work: Callable[[], Awaitable[T]], policy: RetryPolicy, *, sleep: Sleep, random: Callable[[], float]
+    work: Callable[[], Awaitable[T]],
+    policy: RetryPolicy,
+    *,
+    sleep: Sleep,
+    random: Callable[[], float],
+    seconds_spent: Callable[[], float] = lambda: 0.0,
 ) -> T:
-    """What `work` gives; a failure that may pass is followed by another attempt, as the policy says."""
+    """What `work` gives; a failure that may pass is followed by another attempt, as the policy says.
+
+    `seconds_spent` tells how long the attempts have taken so far.
+    """
     retry = 0
     while True:
         try:
@@ -55,7 +67,7 @@ async def retrying(
         except ToolcribError as error:
             retry += 1
             wait = policy.wait_seconds(retry, error, random)
-            if wait is None:
+            if wait is None or seconds_spent() * 1000 >= policy.max_trying_ms:
                 raise
             log.info("trying again in %.1f s (%d of %d): %s", wait, retry, policy.max_retries, error.message)
         await sleep(wait)

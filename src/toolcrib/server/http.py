@@ -8,7 +8,8 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 from mcp.server import Server
@@ -24,10 +25,17 @@ from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.doorway import Doorway
 from toolcrib.server.guard import Guard, allowed_hosts, as_origin
+from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
+from toolcrib.server.tuning import open_files_limit
 
 HEALTH_PATH = "/health"
 SESSION_HEADER = "mcp-session-id"
 CLOSING_SECONDS = 5.0
+MOST_ACCEPTED_AT_ONCE = 100
+# One for the connection, one for another that waits to be accepted, one for the servers behind the counter.
+FILES_PER_CONNECTION = 3
+BODY_TAKES_TIMES = 6
+DEFAULT_LIMITS = ConnectionLimits()
 
 
 def build_app(
@@ -39,6 +47,8 @@ def build_app(
     app: ASGIApp = server.streamable_http_app(
         streamable_http_path=settings.http_path,
         max_request_body_size=settings.max_http_body_bytes,
+        max_sessions=settings.http_max_sessions,
+        session_idle_timeout=settings.http_session_idle_seconds,
         # The SDK's own check stays on with the same lists: two locks, one key.
         transport_security=TransportSecuritySettings(
             allowed_hosts=[name for host_name in hosts for name in (host_name, f"{host_name}:*")],
@@ -58,6 +68,13 @@ async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
+def connection_limits(settings: Settings) -> ConnectionLimits:
+    """What the settings allow, and this process can afford."""
+    seconds = settings.http_request_timeout_seconds
+    most = min(settings.http_max_connections, max(1, open_files_limit() // FILES_PER_CONNECTION))
+    return ConnectionLimits(most, seconds, BODY_TAKES_TIMES * seconds)
+
+
 async def serve_http(
     app: ASGIApp,
     *,
@@ -66,6 +83,7 @@ async def serve_http(
     stop: asyncio.Event,
     grace_seconds: float,
     on_ready: Callable[[int], None],
+    limits: ConnectionLimits = DEFAULT_LIMITS,
 ) -> None:
     """Serve until `stop` is set; `on_ready` is told the port once connections are accepted."""
     listener = _listen(host, port)
@@ -73,10 +91,16 @@ async def serve_http(
     server = _QuietServer(
         uvicorn.Config(
             doorway,
-            log_level="warning",
+            # Only our own faults: of what is wrong with a request the client is told.
+            log_level="error",
+            # In the same way as everything else, not in a way of its own.
+            log_config=None,
             access_log=False,
             ws="none",
             lifespan="on",
+            http=cast(Any, partial(BoundedConnection, House(limits))),
+            # So many are accepted before the first of them is looked at.
+            backlog=min(MOST_ACCEPTED_AT_ONCE, limits.connections),
             timeout_graceful_shutdown=math.ceil(grace_seconds) + 1,
         )
     )

@@ -7,9 +7,13 @@ import gc
 import sys
 from contextlib import suppress
 
+if sys.platform != "win32":
+    import resource
+
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 KEPT_BYTES = 16 * 1024 * 1024
 # What the interpreter starts with; whoever started us may have changed it.
+USUAL_OPEN_FILES = 8_192
 USUAL_GARBAGE_THRESHOLD = (700, 10, 10)
 
 
@@ -28,6 +32,14 @@ def give_back() -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # not every C library has it
             ctypes.CDLL(None).malloc_trim(0)
+
+
+def open_files_limit() -> int:
+    """How many files and connections this process may have open at the same time."""
+    if sys.platform == "win32":
+        return USUAL_OPEN_FILES
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return USUAL_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 def _keep_freed_memory() -> None:

@@ -61,16 +61,18 @@ class MemoryCatalog:
             self._changes += 1
         return changed
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float) -> None:
+    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
         with self._lock:
             record = self._servers.get(server)
             if record is None:
                 record = ServerRecord(server, launch_fingerprint, None, None, None)
             elif record.launch_fingerprint != launch_fingerprint:
-                record = replace(
-                    record, launch_fingerprint=launch_fingerprint, identity=None, read_at=None, ttl_seconds=None
+                record = ServerRecord(
+                    server, launch_fingerprint, None, None, None, stale=record.stale, tool_count=record.tool_count
                 )
-            self._servers[server] = replace(record, error=plain_text(error), error_at=at)
+            self._servers[server] = replace(
+                record, error=plain_text(error), error_at=at, error_code=code, failures=record.failures + 1
+            )
             self._changes += 1
 
     def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:

@@ -29,22 +29,24 @@ _KEYS_A_QUERY = 500
 
 _SERVERS = """
 SELECT name, launch_fingerprint, identity, read_at, ttl_seconds, error, error_at, stale,
-       (SELECT count(*) FROM tools WHERE tools.server = servers.name)
+       (SELECT count(*) FROM tools WHERE tools.server = servers.name), failures, error_code
 FROM servers ORDER BY name
 """
 _SAVE_SERVER = """
 INSERT INTO servers (name, launch_fingerprint, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET
     launch_fingerprint = excluded.launch_fingerprint, identity = excluded.identity, read_at = excluded.read_at,
-    ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0
+    ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0, failures = 0, error_code = ''
 """
 _FORGET_OTHER_LAUNCH = """
-UPDATE servers SET launch_fingerprint = :launch, identity = NULL, read_at = NULL, ttl_seconds = NULL
+UPDATE servers SET launch_fingerprint = :launch, identity = NULL, read_at = NULL, ttl_seconds = NULL, failures = 0
 WHERE name = :name AND launch_fingerprint <> :launch
 """
 _SAVE_FAILURE = """
-INSERT INTO servers (name, launch_fingerprint, error, error_at) VALUES (:name, :launch, :error, :at)
-ON CONFLICT (name) DO UPDATE SET error = excluded.error, error_at = excluded.error_at
+INSERT INTO servers (name, launch_fingerprint, error, error_at, failures, error_code)
+VALUES (:name, :launch, :error, :at, 1, :code)
+ON CONFLICT (name) DO UPDATE SET
+    error = excluded.error, error_at = excluded.error_at, failures = failures + 1, error_code = excluded.error_code
 """
 _SAVE_TOOL = """
 INSERT INTO tools (server, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
@@ -100,8 +102,8 @@ class SqliteCatalog:
             _note_change(db)
         return changed
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float) -> None:
-        values = {"name": server, "launch": launch_fingerprint, "error": plain_text(error), "at": at}
+    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
+        values = {"name": server, "launch": launch_fingerprint, "error": plain_text(error), "at": at, "code": code}
         with self._writer.transaction() as db:
             db.execute(_FORGET_OTHER_LAUNCH, values)
             db.execute(_SAVE_FAILURE, values)
@@ -210,9 +212,9 @@ def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
 
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
-    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tool_count = row
+    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, *counted = row
     return ServerRecord(
-        name, launch, read_identity(identity), read_at, ttl_seconds, error, error_at, bool(stale), tool_count
+        name, launch, read_identity(identity), read_at, ttl_seconds, error, error_at, bool(stale), *counted
     )
 
 

@@ -69,7 +69,6 @@ class Child(asyncio.SubprocessProtocol):
         self._on_exit = on_exit
         self._stderr = stderr
         self._guard = guard
-        self._max_line_bytes = max_line_bytes
         self._lines = LineSplitter(max_line_bytes)
         self._open_pipes = {STDIN, STDOUT, STDERR}
         self._reason: str | None = None
@@ -128,6 +127,10 @@ class Child(asyncio.SubprocessProtocol):
             await self._over.wait()
         raise ServerConnectionError(self._reason or "the server is gone", server=self._server)
 
+    def take_lines_of(self, max_bytes: int) -> None:
+        """From now on a line may be so long."""
+        self._lines.max_bytes = max_bytes
+
     async def stop(self) -> None:
         """Close its input, then SIGTERM, then SIGKILL to the whole group; returns within 5 s, and may be repeated."""
         self._finish("the server was stopped")
@@ -160,11 +163,13 @@ class Child(asyncio.SubprocessProtocol):
         for line in self._lines.feed(data):
             self._hand_over(line)
         if self._lines.dropped:
-            self._finish(f"the server sent a line longer than {self._max_line_bytes} bytes")
+            self._finish(f"the server sent a line longer than {self._lines.max_bytes} bytes")
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
         self._open_pipes.discard(fd)
         self._writable.set()
+        if fd == STDERR:
+            self._stderr.flush()
         if fd != STDERR or self._exited.is_set():
             self._soon_over()
 

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 # How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
 NOTICE_SECONDS = 0.05
 
+_SLOW_START = "If its first start downloads packages, raise startupTimeout for this server."
+_SLOW_REMOTE = "Check that it works and that its address is right. If it is only slow, raise connectTimeout, or give its entry a startupTimeout."
+
 
 T = TypeVar("T")
 
@@ -35,8 +38,10 @@ class ConnectionPolicy:
 
     client_info: Mapping[str, str]
     startup_seconds: float = 60.0
+    connect_seconds: float = 10.0
     probe_seconds: float = 3.0
     call_seconds: float = 30.0
+    list_seconds: float = 30.0
     idle_seconds: float = 300.0
     # A connection opened only to read the tool list is not kept for the full idle time:
     # a first start with a hundred servers would otherwise leave a hundred processes behind.
@@ -88,12 +93,12 @@ class Connection:
 
     async def read(self) -> ServerReading:
         """The server's identity and tools, as they are now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.list_items(kind, self._policy.limits, seconds))
 
     async def connect(self) -> None:
@@ -199,18 +204,36 @@ class Connection:
                 return await self._meeting().open(self.spec, self._hooks.known_identity())
         except Exception as error:
             self._failures += 1
-            self._last_reason = str(error) or f"did not finish starting within {seconds:g} s"
-            if isinstance(error, TimeoutError):
-                raise CallTimeout(
-                    self._last_reason,
-                    server=self.spec.name,
-                    hint="If its first start downloads packages, raise startupTimeout for this server.",
-                ) from None
+            late = self._too_slow() if isinstance(error, TimeoutError) else None
+            self._last_reason = str(late or error)
+            if late is not None:
+                raise late from None
             raise
 
     def _meeting(self) -> Meeting:
         policy = self._policy
-        return Meeting(self._open_link, self._hooks.on_tools_changed, policy.client_info, policy.probe_seconds)
+        return Meeting(
+            self._open_link,
+            self._hooks.on_tools_changed,
+            policy.client_info,
+            probe_seconds=policy.probe_seconds,
+            handshake_seconds=self._handshake_seconds,
+        )
+
+    @property
+    def _handshake_seconds(self) -> float:
+        """A server process must have started by then, a remote server only has to answer."""
+        usual = self._policy.connect_seconds if self._is_remote else self._policy.startup_seconds
+        return self.spec.startup_timeout_seconds or usual
+
+    @property
+    def _is_remote(self) -> bool:
+        return self.spec.launch.transport != "stdio"
+
+    def _too_slow(self) -> CallTimeout:
+        what, hint = ("connecting", _SLOW_REMOTE) if self._is_remote else ("starting", _SLOW_START)
+        message = f"did not finish {what} within {self._handshake_seconds:g} s"
+        return CallTimeout(message, server=self.spec.name, hint=hint)
 
     async def _wait_for_turn(self) -> None:
         """Back off after failures; a server that keeps crashing is started only so many times a minute."""

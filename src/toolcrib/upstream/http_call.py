@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 from msgspec import UNSET
 
 from toolcrib.upstream.event_stream import Event
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.json_arrays import items_of
 from toolcrib.wire.protocol import MCP_PROTOCOL_VERSION_HEADER, MODERN_PROTOCOL_VERSIONS
 
 VERSION_HEADER = MCP_PROTOCOL_VERSION_HEADER
+_MOST_BATCH_VALUES = 500_000
+_MOST_BATCH_MESSAGES = 1_000
 _RESUME_SECONDS = 1.0
 _MAX_RESUME_SECONDS = 30.0
 
@@ -58,9 +60,7 @@ class Call:
 
 def messages_in(data: bytes) -> list[bytes]:
     """One message, or the several of a batch, which the 2025-03-26 revision allowed."""
-    if data.lstrip().startswith(b"["):
-        try:
-            return [bytes(message) for message in msgspec.json.decode(data, type=list[msgspec.Raw])]
-        except msgspec.DecodeError:
-            pass
-    return [data]
+    if not data.lstrip().startswith(b"["):
+        return [data]
+    batch = items_of(data, _MOST_BATCH_VALUES)
+    return [bytes(message) for message in batch[:_MOST_BATCH_MESSAGES]] if batch else [data]

@@ -15,6 +15,7 @@ import httpx2
 from msgspec import UNSET
 
 from toolcrib.errors import AuthenticationFailed, RateLimited, ServerConnectionError, ToolcribError
+from toolcrib.model.clean_text import clean
 from toolcrib.upstream.link import SessionExpired
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, Message, RpcError, decode, rpc_error
 
@@ -246,4 +247,4 @@ def _phrase(status: int) -> str:
 
 
 def _shown(text: str) -> str:
-    return "".join(character for character in text if character.isprintable())[:_SHOWN_CHARACTERS]
+    return clean(text)[:_SHOWN_CHARACTERS]

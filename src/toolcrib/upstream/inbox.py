@@ -14,6 +14,9 @@ from toolcrib.wire.protocol import LOG_LEVELS
 
 log = logging.getLogger(__name__)
 
+# What nobody asked for must not hold everybody up: decoding a megabyte may take a hundredth of a second.
+MOST_NOTIFICATION_BYTES = 1024 * 1024
+
 
 class Inbox:
     """Routes progress by token and log messages by stream; a changed tool list wakes `on_tools_changed`."""
@@ -33,7 +36,9 @@ class Inbox:
             self._running.pop(request_id, None)
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
-        if method == "notifications/tools/list_changed":
+        if len(params) > MOST_NOTIFICATION_BYTES:
+            log.debug("%s: a notification of %d bytes was dropped", self._server, len(params))
+        elif method == "notifications/tools/list_changed":
             self._on_tools_changed()
         elif method == "notifications/progress":
             self._progress(_object(params))

@@ -34,6 +34,7 @@ class Meeting:
     on_tools_changed: Callable[[], None]
     client_info: Mapping[str, str]
     probe_seconds: float
+    handshake_seconds: float
 
     async def open(self, spec: ServerSpec, known: Identity | None) -> Session:
         """A session, by the way the entry names, or by another one where nothing was known and that one failed."""
@@ -53,9 +54,10 @@ class Meeting:
         inbox = Inbox(spec.name, self.on_tools_changed)
         link = await self.open_link(spec, inbox.receive)
         try:
-            return await Session.start(
-                spec.name, link, inbox, known=known, probe_seconds=self.probe_seconds, client_info=self.client_info
-            )
+            async with asyncio.timeout(self.handshake_seconds):
+                return await Session.start(
+                    spec.name, link, inbox, known=known, probe_seconds=self.probe_seconds, client_info=self.client_info
+                )
         except BaseException:
             await to_the_end(link.close())
             raise

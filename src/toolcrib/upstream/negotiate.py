@@ -14,7 +14,7 @@ from toolcrib.model.reading import Identity
 from toolcrib.upstream.asked_back import CAPABILITIES
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.link import Link
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcError
 from toolcrib.wire.protocol import (
     HANDSHAKE_PROTOCOL_VERSIONS,
     LATEST_HANDSHAKE_VERSION,
@@ -30,6 +30,8 @@ _SLOW_PROBE = (
     "If the server is only slow to start, raise probeTimeout."
 )
 NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
+# An introduction is kept in the catalogue and read at every start.
+MOST_INTRODUCTION_BYTES = 256 * 1024
 
 
 class Negotiation:
@@ -118,7 +120,7 @@ class Negotiation:
         raw = await self._link.request(
             self._next_id(), "server/discover", dress.params({}), dress.headers("server/discover")
         )
-        return _modern_identity(msgspec.json.decode(raw))
+        return _modern_identity(_decoded(raw))
 
     async def _handshake(self) -> Identity:
         dress = Dress("legacy", LATEST_HANDSHAKE_VERSION, self._client_info)
@@ -128,7 +130,7 @@ class Negotiation:
             "clientInfo": dict(self._client_info),
         }
         raw = await self._link.request(self._next_id(), "initialize", dress.params(params), {})
-        identity = _legacy_identity(msgspec.json.decode(raw))
+        identity = _legacy_identity(_decoded(raw))
         settled = Dress("legacy", identity.protocol_version, self._client_info)
         await self._link.notify("notifications/initialized", b"{}", settled.headers("notifications/initialized"))
         return identity
@@ -142,6 +144,12 @@ def _found(asking: asyncio.Task[Identity | None]) -> Identity | None:
 async def _abandon(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+def _decoded(raw: Json) -> Any:
+    if len(raw) > MOST_INTRODUCTION_BYTES:
+        raise RpcError(INVALID_REQUEST, f"the server's introduction is larger than {MOST_INTRODUCTION_BYTES} bytes")
+    return msgspec.json.decode(raw)
 
 
 def _modern_identity(result: Any) -> Identity | None:

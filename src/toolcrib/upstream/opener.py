@@ -32,7 +32,8 @@ class TransportLimits:
     """How long connecting may take and how large a message may be."""
 
     connect_seconds: float = 10.0
-    max_line_bytes: int = 16 * 1024 * 1024
+    max_line_bytes: int = 4 * 1024 * 1024
+    max_result_line_bytes: int = 16 * 1024 * 1024
     max_body_bytes: int = 10 * 1024 * 1024
 
 
@@ -91,6 +92,7 @@ class LinkOpener:
             stderr=ring,
             guard=self._guard,
             max_line_bytes=self._limits.max_line_bytes,
+            max_result_bytes=self._limits.max_result_line_bytes,
         )
 
     async def _connect(self, spec: ServerSpec, launch: RemoteLaunch, on_notification: NotificationHandler) -> Link:

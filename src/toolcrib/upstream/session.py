@@ -13,6 +13,7 @@ from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerRead
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
+from toolcrib.upstream.list_page import UnreadableList
 from toolcrib.upstream.negotiate import Negotiation
 from toolcrib.upstream.tool_list import ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import Json, RpcError
@@ -71,13 +72,17 @@ class Session:
         method = f"{kind}/list"
 
         async def fetch_page(params: Mapping[str, object]) -> Json:
-            async with asyncio.timeout(timeout_seconds):
-                return await self._request(method, params)
+            return await self._request(method, params)
 
         try:
-            return self._usable(await list_all(fetch_page, limits, kind))
+            async with asyncio.timeout(timeout_seconds):
+                return self._usable(await list_all(fetch_page, limits, kind))
         except TimeoutError:
             raise CallTimeout(f"{method} took longer than {timeout_seconds:g} s", server=self._server) from None
+        except UnreadableList as problem:
+            raise ToolsListFailed(
+                str(problem), server=self._server, hint="Report this to the server's author, or raise maxToolListBytes."
+            ) from None
         except RpcError as error:
             raise ToolsListFailed(
                 f"{method} failed: {error.message}", server=self._server, rpc_code=error.code, data=error.data

@@ -4,48 +4,60 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from pathlib import Path
+
+from toolcrib.model.clean_text import clean_output
 
 log = logging.getLogger(__name__)
 
 RING_BYTES = 64 * 1024
-
-_TERMINAL_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LINE_END = re.compile(r"\r\n|\n|\r")
-
-
-def readable(text: bytes) -> str:
-    """`text` as a person may see it in a terminal: broken UTF-8 replaced, nothing left that moves the cursor."""
-    plain = _LINE_END.sub("\n", text.decode("utf-8", "replace"))
-    return _CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", plain))
+# A line this long is taken before its end has come.
+LONGEST_LINE_BYTES = 8 * 1024
 
 
 class StderrRing:
-    """Keeps the last `max_bytes`; mirrored to `file`, which never grows beyond twice that."""
+    """Keeps the last `max_bytes`, cleaned; mirrored to `file`, which never grows beyond twice that.
+
+    Whole lines are taken: a character or a terminal code that comes in two pieces is still seen for what it is.
+    """
 
     def __init__(self, max_bytes: int = RING_BYTES, file: Path | None = None) -> None:
         self._max_bytes = max_bytes
+        self._begun = b""
         self._kept = bytearray()
         self._file = file
 
     def feed(self, chunk: bytes) -> None:
         """Take what the server wrote; disk trouble ends the mirror, never the caller."""
-        self._kept += chunk[-self._max_bytes :]
-        del self._kept[: -self._max_bytes]
-        if self._file is not None:
-            self._mirror(self._file, chunk[-self._max_bytes :])
+        written = (self._begun + chunk)[-self._max_bytes :]
+        end = len(written) if len(written) > LONGEST_LINE_BYTES and b"\n" not in written else written.rfind(b"\n") + 1
+        self._begun = written[end:]
+        if end:
+            self._take(written[:end])
+
+    def flush(self) -> None:
+        """Take a last line that has no end; nothing more will come of it."""
+        begun, self._begun = self._begun, b""
+        if begun:
+            self._take(begun + b"\n")
 
     def tail(self, lines: int = 20) -> str:
-        """The last `lines` lines that are not blank, made readable."""
-        text = [line.rstrip() for line in readable(bytes(self._kept)).split("\n")]
-        return "\n".join([line for line in text if line][-lines:]) if lines > 0 else ""
+        """The last `lines` lines that are not blank."""
+        text = self._kept.decode("utf-8", "replace") + clean_output(self._begun)
+        kept = [line for line in map(str.rstrip, text.split("\n")) if line]
+        return "\n".join(kept[-lines:]) if lines > 0 else ""
 
-    def _mirror(self, file: Path, chunk: bytes) -> None:
+    def _take(self, written: bytes) -> None:
+        cleaned = clean_output(written).encode("utf-8", "replace")[-self._max_bytes :]
+        self._kept += cleaned
+        del self._kept[: -self._max_bytes]
+        if self._file is not None:
+            self._mirror(self._file, cleaned)
+
+    def _mirror(self, file: Path, cleaned: bytes) -> None:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _append(file, chunk) > 2 * self._max_bytes:
+            if _append(file, cleaned) > 2 * self._max_bytes:
                 with file.open("wb") as rewritten:
                     rewritten.write(self._kept)
         except OSError as problem:

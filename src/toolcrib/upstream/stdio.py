@@ -10,14 +10,22 @@ from toolcrib.upstream.link import NotificationHandler
 from toolcrib.upstream.mux import Mux
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.watchdog import Guard
-from toolcrib.wire.jsonrpc import Json
+from toolcrib.wire.jsonrpc import Json, RpcError
+
+# Their results go on to a caller as they are, and may be longer than anything we look into ourselves.
+_RELAYED = frozenset({"tools/call"})
 
 
 class StdioLink:
     """A `Link` to a child process; made by `open`. A line too long for us closes it: whose answer it was is unknown."""
 
-    def __init__(self, server: str, on_notification: NotificationHandler) -> None:
+    def __init__(
+        self, server: str, on_notification: NotificationHandler, max_line_bytes: int, max_result_bytes: int
+    ) -> None:
         self._mux = Mux(server, self._send, on_notification)
+        self._max_line_bytes = max_line_bytes
+        self._max_result_bytes = max_result_bytes
+        self._relayed: set[int] = set()
         self._child: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -32,9 +40,13 @@ class StdioLink:
         stderr: StderrRing,
         guard: Guard,
         max_line_bytes: int,
+        max_result_bytes: int = 0,
     ) -> StdioLink:
-        """Start the server; raises ServerConnectionError where it cannot start."""
-        link = cls(server, on_notification)
+        """Start the server; raises ServerConnectionError where it cannot start.
+
+        While a result is awaited that is relayed, a line may have `max_result_bytes`, if that is more.
+        """
+        link = cls(server, on_notification, max_line_bytes, max(max_line_bytes, max_result_bytes))
         link._child.set_result(
             await Child.spawn(
                 argv,
@@ -51,7 +63,16 @@ class StdioLink:
         return link
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:  # noqa: ARG002
-        return await self._mux.request(id, method, params)
+        if method not in _RELAYED:
+            return await self._mux.request(id, method, params)
+        await self._take_long_lines(id)
+        try:
+            answer = await self._mux.request(id, method, params)
+        except RpcError:
+            await self._has_answered(id)
+            raise
+        await self._has_answered(id)
+        return answer
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:  # noqa: ARG002
         await self._mux.notify(method, params)
@@ -61,6 +82,16 @@ class StdioLink:
 
     async def close(self) -> None:
         await (await self._child).stop()
+
+    async def _take_long_lines(self, id: int) -> None:
+        # Until it has answered this request; one that was given up may still be answered.
+        self._relayed.add(id)
+        (await self._child).take_lines_of(self._max_result_bytes)
+
+    async def _has_answered(self, id: int) -> None:
+        self._relayed.discard(id)
+        if not self._relayed:
+            (await self._child).take_lines_of(self._max_line_bytes)
 
     async def _send(self, line: bytes) -> None:
         await (await self._child).write(line)

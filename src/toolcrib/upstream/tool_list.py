@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from toolcrib.model.nesting import deeper_than
 from toolcrib.model.reading import ListKind
+from toolcrib.upstream.list_page import read_page
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RpcError
 
 MAX_PAGES = 100
+# Splitting and decoding a smaller page takes less than a millisecond, hardly more than the way to a thread and back.
+_LARGE_PAGE_BYTES = 64 * 1024
+# Decoded, a value takes up to 80 bytes however short its text is.
+_BYTES_PER_VALUE = 8
+_FEWEST_VALUES = 100_000
+_SHOWN_CHARACTERS = 64
 
 # What tells two entries of a list apart.
 _NAMED_BY: Mapping[ListKind, str] = {"tools": "name", "resources": "uri", "prompts": "name"}
+
+
+class _Names(msgspec.Struct):
+    name: str = ""
+    uri: str = ""
+
+
+_decode_names = msgspec.json.Decoder(_Names).decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 FetchPage = Callable[[Mapping[str, Any]], Awaitable[Json]]
 
 
 @dataclass(frozen=True, slots=True)
 class ListLimits:
-    """What we take from one server at most."""
+    """What we look at and take from one server at most; `total_bytes` are those of all definitions together."""
 
     tools: int = 1_000
     definition_bytes: int = 64 * 1024
     nesting: int = 64
+    total_bytes: int = 4 * 1024 * 1024
+
+    @property
+    def values(self) -> int:
+        """How many JSON values a page may hold."""
+        return max(_FEWEST_VALUES, self.total_bytes // _BYTES_PER_VALUE)
 
 
 @dataclass(slots=True)
 class ListedItems:
-    """The definitions taken, how long the server calls them fresh, and what was left out and why."""
+    """The definitions taken, how long the server calls them fresh, and in a few lines what was left out and why."""
 
     kind: ListKind = "tools"
     definitions: list[Mapping[str, Any]] = field(default_factory=list)
@@ -40,57 +64,128 @@ class ListedItems:
 
 
 async def list_all(fetch_page: FetchPage, limits: ListLimits, kind: ListKind = "tools") -> ListedItems:
-    """Follow the cursors to the end, within the limits; a server that has none of the kind has an empty list."""
-    listed = ListedItems(kind)
-    names: set[str] = set()
+    """Follow the cursors to the end, within the limits; a server that has none of the kind has an empty list.
+
+    Raises UnreadableList for a list that we do not even try to read.
+    """
+    taking = _Taking(limits, ListedItems(kind))
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         try:
-            page = msgspec.json.decode(await fetch_page({} if cursor is None else {"cursor": cursor}))
+            text = await fetch_page({} if cursor is None else {"cursor": cursor})
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND and cursor is None:
-                return listed
+                return taking.listed
             raise
-        _take_page(page, listed, names, limits)
-        following = page.get("nextCursor") if isinstance(page, dict) else None
-        if not isinstance(following, str) or following == cursor:
-            return listed
+        following = await _taken(taking, text)
+        if following is None or following == cursor:
+            return taking.finished(is_whole=not taking.is_cut_short)
         cursor = following
-        if len(listed.definitions) >= limits.tools:
+        if taking.is_full:
             break
-    listed.warnings.append(f"the list goes on; only the first {len(listed.definitions)} {kind} were taken")
-    return listed
+    return taking.finished(is_whole=False)
 
 
-def _take_page(page: object, listed: ListedItems, names: set[str], limits: ListLimits) -> None:
-    if not isinstance(page, dict):
-        listed.warnings.append(f"a page of the list of {listed.kind} was not an object")
-        return
-    ttl = page.get("ttlMs")
-    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
-        seconds = max(0.0, ttl / 1000)
-        listed.ttl_seconds = seconds if listed.ttl_seconds is None else min(seconds, listed.ttl_seconds)
-    entries = page.get(listed.kind)
-    for entry in entries if isinstance(entries, list) else []:
-        name = entry.get(_NAMED_BY[listed.kind]) if isinstance(entry, dict) else None
-        problem = _refusal(entry, name, names, listed, limits)
-        if problem:
-            listed.warnings.append(problem)
+async def _taken(taking: _Taking, text: Json) -> str | None:
+    if len(text) < _LARGE_PAGE_BYTES:
+        return taking.take_page(text)
+    return await asyncio.to_thread(taking.take_page, text)
+
+
+class _Taking:
+    """Takes the entries of page after page until a limit is reached; entries that are left out count as looked at."""
+
+    def __init__(self, limits: ListLimits, listed: ListedItems) -> None:
+        self._limits = limits
+        self._named_by = _NAMED_BY[listed.kind]
+        self.listed = listed
+        self._names: set[str] = set()
+        self._looked_at = 0
+        self._bytes = 0
+        self._left_out: dict[str, list[str]] = {}
+        self.is_cut_short = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._looked_at >= self._limits.tools or self._bytes >= self._limits.total_bytes
+
+    def take_page(self, text: Json) -> str | None:
+        """Take what a page offers; the cursor of the next one."""
+        page = read_page(text, self.listed.kind, self._limits.values)
+        if page is None:
+            self.listed.warnings.append(f"a page of the list of {self.listed.kind} was not an object")
+            return None
+        if page.ttl_seconds is not None:
+            known = self.listed.ttl_seconds
+            self.listed.ttl_seconds = page.ttl_seconds if known is None else min(known, page.ttl_seconds)
+        for entry in page.entries:
+            if self.is_full:
+                self.is_cut_short = True
+                break
+            self._look_at(entry)
+        return page.next_cursor
+
+    def finished(self, *, is_whole: bool) -> ListedItems:
+        """All that was taken, with a word on what was not."""
+        if self._left_out:
+            reasons = ", ".join(_counted(reason, names) for reason, names in self._left_out.items())
+            total = sum(map(len, self._left_out.values()))
+            self.listed.warnings.append(f"{total} of its {self.listed.kind} left out: {reasons}")
+        if not is_whole:
+            self.listed.warnings.append(
+                f"its list of {self.listed.kind} goes on; only the first {self._looked_at} entries were looked at"
+            )
+        return self.listed
+
+    def _look_at(self, text: Raw) -> None:
+        self._looked_at += 1
+        if len(text) > self._limits.definition_bytes:
+            self._leave_out(f"larger than {self._limits.definition_bytes} bytes", _named(text))
+            return
+        self._bytes += len(text)
+        entry = _decoded(text)
+        refusal = self._refusal(entry)
+        if refusal:
+            self._leave_out(refusal, entry)
         else:
-            names.add(str(name))
-            listed.definitions.append(entry)
+            self._names.add(entry[self._named_by])
+            self.listed.definitions.append(entry)
+
+    def _refusal(self, entry: Mapping[str, Any]) -> str:
+        """Why an entry is left out, or nothing."""
+        name = entry.get(self._named_by)
+        if not isinstance(name, str) or not name:
+            return f"without a {self._named_by}"
+        if name in self._names:
+            return "listed twice"
+        if deeper_than(entry, self._limits.nesting):
+            return f"nested deeper than {self._limits.nesting} levels"
+        return ""
+
+    def _leave_out(self, reason: str, entry: Mapping[str, Any]) -> None:
+        name = entry.get(self._named_by)
+        shown = name[:_SHOWN_CHARACTERS] if isinstance(name, str) else ""
+        self._left_out.setdefault(reason, []).append(shown)
 
 
-def _refusal(entry: object, name: object, names: set[str], listed: ListedItems, limits: ListLimits) -> str:
-    """Why an entry is left out, or nothing."""
-    if not isinstance(name, str) or not name:
-        return f"an entry without a {_NAMED_BY[listed.kind]} was skipped"
-    if name in names:
-        return f"{name!r} is listed twice; the first is used"
-    if len(listed.definitions) >= limits.tools:
-        return f"{name!r} is beyond the limit of {limits.tools} {listed.kind} a server"
-    if len(msgspec.json.encode(entry)) > limits.definition_bytes:
-        return f"the definition of {name!r} is larger than {limits.definition_bytes} bytes"
-    if deeper_than(entry, limits.nesting):
-        return f"the definition of {name!r} is nested deeper than {limits.nesting} levels"
-    return ""
+def _decoded(text: Raw) -> dict[str, Any]:
+    """The entry; empty where it is no object."""
+    try:
+        return _decode_object(text)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def _named(text: Raw) -> dict[str, Any]:
+    """Only what tells an entry from others."""
+    try:
+        return {name: value for name, value in msgspec.structs.asdict(_decode_names(text)).items() if value}
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def _counted(reason: str, names: list[str]) -> str:
+    """A reason with how many entries it is about, and the first that has a name."""
+    named = next((name for name in names if name), "")
+    such_as = f", such as {named!r}" if named else ""
+    return f"{len(names)} {reason}{such_as}"

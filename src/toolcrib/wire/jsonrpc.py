@@ -16,6 +16,8 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 NULL_ID = "the id of a request must be a text or a number, not null"
+# A broken message is decoded once more as a whole, to mend it or to find its id; a huge one is not worth that.
+_MOST_MENDED_BYTES = 1024 * 1024
 
 RequestId = int | str
 Json = bytes | Raw
@@ -74,7 +76,10 @@ def decode(line: bytes) -> Message:
         message = _decode(line)
     except msgspec.ValidationError as problem:
         raise BadMessage(INVALID_REQUEST, str(problem), _id_in(line)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UnicodeDecodeError:
+        # Bytes that are no UTF-8 can only stand inside of texts.
+        return decode(line.decode("utf-8", "replace").encode())
+    except (msgspec.DecodeError, RecursionError):
         message = _decode_mended(_mended(line))
     if message.jsonrpc != "2.0":
         raise BadMessage(INVALID_REQUEST, 'expected "jsonrpc": "2.0"', _plain_id(message.id))
@@ -97,9 +102,11 @@ def _decode_mended(line: bytes) -> Message:
 
 
 def _mended(line: bytes) -> bytes:
-    """The same JSON with lone surrogates and broken UTF-8 replaced, which strict decoders refuse."""
+    """The same JSON with lone surrogates replaced, which strict decoders refuse."""
+    if len(line) > _MOST_MENDED_BYTES:
+        raise BadMessage(PARSE_ERROR, "not JSON")
     try:
-        data = json.loads(line.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        data = json.loads(line.decode(), parse_constant=_refuse_constant)
         text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     except (ValueError, RecursionError) as problem:
         raise BadMessage(PARSE_ERROR, f"not JSON: {problem}") from None
@@ -113,6 +120,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _id_in(line: bytes) -> RequestId | None:
+    if len(line) > _MOST_MENDED_BYTES:
+        return None
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -157,10 +166,19 @@ def error_response(id: RequestId | None, code: int, message: str, data: Any = No
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_json(id), _json(error))
 
 
+class _ErrorWithoutData(msgspec.Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+
+
+def _error_without_data(error: bytes) -> dict[str, Any]:
+    return msgspec.structs.asdict(msgspec.json.decode(error, type=_ErrorWithoutData))
+
+
 def rpc_error(error: bytes) -> RpcError:
-    """The exception for an `error` member, whatever shape it has."""
+    """The exception for an `error` member, whatever shape it has; the `data` of a huge one is left out."""
     try:
-        data = msgspec.json.decode(error)
+        data = msgspec.json.decode(error) if len(error) <= _MOST_MENDED_BYTES else _error_without_data(error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         data = None
     if not isinstance(data, dict):

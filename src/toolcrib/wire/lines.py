@@ -4,10 +4,13 @@ from __future__ import annotations
 
 
 class LineSplitter:
-    """Collects chunks and hands out whole lines; a line over the limit is dropped up to its end and counted."""
+    """Collects chunks and hands out whole lines; a line over the limit is dropped up to its end and counted.
+
+    `max_bytes` may be changed at any time, also in the middle of a line.
+    """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._parts: list[bytes] = []
         self._size = 0
         self._skipping = False
@@ -37,7 +40,7 @@ class LineSplitter:
         if self._skipping or not piece:
             return
         self._size += len(piece)
-        if self._size > self._max_bytes:
+        if self._size > self.max_bytes:
             self._skipping = True
             self.dropped += 1
             self._parts.clear()

@@ -36,6 +36,7 @@ def chat(id, _params):
 
 METHODS = {
     "echo": lambda id, params: say(id=id, result=params),
+    "tools/call": lambda id, params: METHODS[params["as"]](id, params),
     "refuse": lambda id, _params: say(id=id, error={"code": -32602, "message": "no", "data": {"why": "test"}}),
     "seen": lambda id, _params: say(id=id, result=received),
     "surroundings": lambda id, _params: say(id=id, result={"env": dict(os.environ), "cwd": os.getcwd()}),
