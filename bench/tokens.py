@@ -101,11 +101,12 @@ async def measure_real(report: Report) -> None:
         specs = real_servers(folder)
         async with agent_before(specs, env) as agent:
             sizes = await search_sizes(agent, REAL_QUERIES)
-            opening = agent.opening
+            opening, definitions = agent.opening, agent.definitions
         catalogue = SqliteCatalog(folder / "catalogue.db")
         tools = catalogue.all_tools()
         catalogue.close()
     everything = count(compact([tool.definition for tool in tools]))
+    report.add(Figure("five definitions as clients get them, with their hints", definitions, "tokens", 599))
     report.add(Figure("five definitions and instructions, real servers", opening, "tokens", 599, 450))
     add_searches(report, f"{len(tools)} tools of real servers", sizes)
     report.add(Figure(f"all {len(tools)} definitions of the {len(specs)} real servers", everything, "tokens"))

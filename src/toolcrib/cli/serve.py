@@ -21,9 +21,9 @@ from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, serve_http
+from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
@@ -48,10 +48,7 @@ async def _serve(options: argparse.Namespace) -> None:
         stop = asyncio.Event()
         _handle_signals(stop, gateway)
         meta_tools = MetaTools(gateway)
-        names = [server.name for server in gateway.settings.servers if server.enabled]
-        topics = gateway.topics(names[:NAMED_IN_INSTRUCTIONS], TOPICS_IN_INSTRUCTIONS)
-        said = instructions(names, enabled=gateway.settings.enabled, topics=topics)
-        server = build_server(meta_tools, version=VERSION, instructions=said)
+        server = build_server(meta_tools, version=VERSION, instructions=gateway_instructions(gateway))
         if options.http:
             host = options.host or gateway.settings.http_host
             token_file = Paths.of(os.environ).token
