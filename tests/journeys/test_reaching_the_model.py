@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 import pytest
+from mcp import Client
+from mcp_types import CallToolResult
 
 from tests.journeys.http_gateway import MODES as HTTP_MODES
 from tests.journeys.http_gateway import connect, gateway_process, write_config
-from tests.journeys.stdio_gateway import MODES, Workshop
+from tests.journeys.stdio_gateway import MODES, Workshop, body, execute, run
 
 LOOKING = {"list_mcp_servers", "search_tools", "list_tools", "get_tool_details"}
 
@@ -58,3 +64,90 @@ async def test_without_any_server_the_instructions_say_what_a_person_can_do(work
 
     async with workshop.client() as client:
         assert "toolcrib adopt" in (client.instructions or "")
+
+
+# -- results fit the client
+
+DOORS = [*(("stdio", mode) for mode in MODES), *(("http", mode) for mode in HTTP_MODES)]
+CODEX = "codex-mcp-client"
+
+
+@asynccontextmanager
+async def client_at(
+    workshop: Workshop, door: str, mode: str, name: str, environment: dict[str, str], **discovery: Any
+) -> AsyncIterator[Client]:
+    """A client of this name, connected through one of the doors to a gateway with the scripted server behind it."""
+    workshop.configure({"scripted": workshop.scripted("scripted")}, **discovery)
+    if door == "stdio":
+        async with workshop.client(mode, name=name) as client:
+            yield client
+    else:
+        with gateway_process(workshop.folder, workshop.config, environment) as gateway:
+            async with connect(gateway, mode, name=name) as client:
+                yield client
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if block.type == "text"]
+
+
+@pytest.mark.parametrize(("door", "mode"), DOORS)
+async def test_codex_gets_a_handle_before_it_would_cut_and_reads_pages_that_it_shows_whole(
+    workshop: Workshop, process_environment: dict[str, str], door: str, mode: str
+) -> None:
+    async with client_at(workshop, door, mode, CODEX, process_environment) as client:
+        whole = await run(client, "scripted", "big", characters=5_000)
+        preview = body(await execute(client, "scripted", "big", characters=20_000))
+        read, pages = "", []
+        while len(read) < 20_000:
+            page = await run(client, "toolcrib", "read_result", handle=preview["handle"], offset=len(read))
+            pages.append(page)
+            read += page.rpartition("\n[characters")[0] or page
+            assert len(pages) < 10, "the pages do not come to an end"
+
+    assert len(whole) == 5_000
+    assert preview["truncated"]
+    assert read.splitlines()[:-1] == [
+        f"line {number:07d} of a long text, naïve and 長い" for number in range(read.count("\n"))
+    ]
+    assert len(read) == 20_000
+    assert all(len(page.encode()) <= 10_240 and page.count("\n") < 256 for page in pages)
+
+
+@pytest.mark.parametrize(("door", "mode"), DOORS)
+async def test_a_client_that_is_not_known_gets_the_same_result_whole(
+    workshop: Workshop, process_environment: dict[str, str], door: str, mode: str
+) -> None:
+    async with client_at(workshop, door, mode, "journey", process_environment) as client:
+        assert len(await run(client, "scripted", "big", characters=20_000)) == 20_000
+
+
+@pytest.mark.parametrize(("door", "mode"), DOORS)
+async def test_claude_code_loses_no_text_beside_structured_content(
+    workshop: Workshop, process_environment: dict[str, str], door: str, mode: str
+) -> None:
+    async with client_at(workshop, door, mode, "claude-code", process_environment) as client:
+        result = await execute(client, "scripted", "page")
+
+    assert texts(result) == ["# A page", '{"source": "readability"}']
+    assert result.structured_content is None
+
+
+async def test_fitting_results_to_clients_can_be_switched_off(
+    workshop: Workshop, process_environment: dict[str, str]
+) -> None:
+    async with client_at(workshop, "stdio", "legacy", CODEX, process_environment, fitClients=False) as client:
+        assert len(await run(client, "scripted", "big", characters=20_000)) == 20_000
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_grep_finds_the_lines_of_a_text_inside_a_large_structured_result(workshop: Workshop, mode: str) -> None:
+    workshop.configure({"scripted": workshop.scripted("scripted")})
+
+    async with workshop.client(mode) as client:
+        preview = body(await execute(client, "scripted", "log", lines=5_000))
+        found = await run(client, "toolcrib", "read_result", handle=preview["handle"], grep="^line 4321 of")
+        whole = await run(client, "toolcrib", "read_result", handle=preview["handle"], grep='"name": "build"')
+
+    assert found == "/jobs/0/output:4322: line 4321 of the naïve log"
+    assert whole == '/jobs/0/name: "build"'

@@ -406,6 +406,25 @@ async def test_another_client_can_not_read_it() -> None:
     assert json.loads(answer["content"][0]["text"])["error"]["code"] == "RESULT_EXPIRED"
 
 
+async def test_an_answer_of_ours_that_the_client_would_cut_is_kept_for_it_too() -> None:
+    codex = Request(Caller("codex-mcp-client", "stdio", "stdio:codex-mcp-client"))
+    many = FakeServer("files", [tool(f"find_thing_{number}", "Find a thing " * 20) for number in range(150)])
+
+    async with client(many) as agent:
+        whole = await agent.raw("search_tools", {"query": "find a thing", "limit": 100})
+        preview = await agent.raw("search_tools", {"query": "find a thing", "limit": 100}, codex)
+        handle = json.loads(preview["content"][0]["text"])["handle"]
+        reading = {
+            "server": "toolcrib",
+            "tool": "read_result",
+            "arguments": {"handle": handle, "pointer": "/results/99"},
+        }
+        last = await agent.raw("execute_tool", reading, codex)
+
+    assert len(json.dumps(whole)) > 10_240 > len(json.dumps(preview))
+    assert json.loads(last["content"][0]["text"])["result"] == json.loads(whole["content"][0]["text"])["results"][99]
+
+
 async def test_a_shelf_that_is_full_lets_the_result_pass_whole(caplog: pytest.LogCaptureFixture) -> None:
     large = "x" * 100_000
     failed = {**text(large), "isError": True}

@@ -28,6 +28,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.schema.validate import ArgumentChecker
 
@@ -42,7 +43,10 @@ def wired_gateway(
         strangers = Strangers(service, seconds=parts.settings.call_timeout_seconds)
         return await IntrospectServer(parts.capabilities().review, strangers)(call)
 
-    built_in = BuiltIn(stock, shelf, {"introspect_server": introspect_server})
+    def display(client: str) -> ClientDisplay:
+        return display_of(client) if parts.settings.fit_clients else ALL_OF_THE_CONTENT
+
+    built_in = BuiltIn(stock, shelf, {"introspect_server": introspect_server}, display=display)
 
     async def call_tool(call: ToolCall) -> ToolResult:
         return await (built_in.call(call) if call.server == BUILT_IN_SERVER else parts.pool.call(call))

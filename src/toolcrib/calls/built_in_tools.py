@@ -16,7 +16,10 @@ _READ_RESULT = {
             "offset": {"type": "integer", "minimum": 0, "description": "First character (default 0)"},
             "length": {"type": "integer", "minimum": 1, "description": "Most characters (default 16000)"},
             "pointer": {"type": "string", "description": "JSON pointer, such as /items/0/name"},
-            "grep": {"type": "string", "description": "Regular expression; only matching lines are given"},
+            "grep": {
+                "type": "string",
+                "description": "Regular expression; matching lines are given, of JSON the values with their pointers",
+            },
         },
         "required": ["handle"],
         "additionalProperties": False,

@@ -116,6 +116,12 @@ class Settings:
     max_result_bytes: int = size(
         "maxResultBytes", 64 * KIB, "A larger text or structured result becomes a preview and a handle."
     )
+    fit_clients: bool = flag(
+        "fitClients",
+        True,
+        "Fit results to known AI clients: a handle before the client would cut, and all text where it is shown; "
+        "false treats all clients alike.",
+    )
     result_ttl_seconds: float = seconds(
         "resultTtl", 3600.0, "How long a large result can be read again through its handle."
     )

@@ -14,16 +14,21 @@ import msgspec
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall
+from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
+from toolcrib.server.client_fit import fitted, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
+
+READ_RESULT = "read_result"
+NO_RESULT = ToolResult(b"{}")
 
 T = TypeVar("T")
 
@@ -94,31 +99,31 @@ class MetaTools:
             log.exception("%s failed in an unforeseen way", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
-    async def _list_servers(self, arguments: bytes, _: Request) -> Members:
+    async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
         found = await self._gateway.list_servers()
-        return render.text_result(render.servers(found, enabled=self._gateway.settings.enabled))
+        return self._answer(render.servers(found, enabled=self._gateway.settings.enabled), request)
 
-    async def _search(self, arguments: bytes, _: Request) -> Members:
+    async def _search(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _SearchArguments)
         if asked.server is not None and not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         answer = await self._gateway.search_tools(asked.query, server=asked.server, limit=asked.limit)
-        return render.text_result(render.search(answer))
+        return self._answer(render.search(answer), request)
 
-    async def _list_tools(self, arguments: bytes, _: Request) -> Members:
+    async def _list_tools(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ListArguments)
         if not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
-        return render.text_result(render.tools(asked.server, found, self._gateway.trouble(asked.server)))
+        return self._answer(render.tools(asked.server, found, self._gateway.trouble(asked.server)), request)
 
-    async def _details(self, arguments: bytes, _: Request) -> Members:
+    async def _details(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
         found = await self._gateway.get_tool_details(asked.server, asked.tool)
         if found is None or not found.enabled:
             return self._missing(asked.server, asked.tool)
-        return render.text_result(render.details(found))
+        return self._answer(render.details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ExecuteArguments)
@@ -126,20 +131,44 @@ class MetaTools:
         raw, given = _tool_arguments(asked.arguments)
         call = ToolCall(server, tool, given, raw, request.caller, request.listener, request.log_level, request.meta)
         outcome = await self._gateway.execute(call)
-        # What the built-in tools give is bounded by themselves; shelved again, it could never be read.
-        limit = sys.maxsize if server == BUILT_IN_SERVER else self._gateway.settings.max_result_bytes
+        # What is read of a large result fits already; shelved again, it could never be read.
+        is_reading = (server, tool) == (BUILT_IN_SERVER, READ_RESULT)
         try:
-            return self._shape(outcome, limit, partial(self._gateway.keep_result, request.caller))
+            return self._shape(outcome, request.caller, is_bounded=not is_reading)
         except StoreUnavailable as trouble:
             log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
-            return self._shape(outcome, sys.maxsize, partial(self._gateway.keep_result, request.caller))
+            return self._shape(outcome, request.caller, is_bounded=False)
 
-    def _shape(self, outcome: ExecutionResult, max_bytes: int, keep: Keep) -> Members:
+    def _shape(self, outcome: ExecutionResult, caller: Caller, *, is_bounded: bool) -> Members:
+        settings, display, keep = self._gateway.settings, self._display(caller), self._keep(caller)
+        result = outcome.result
+        if result is not None and settings.results == "auto":
+            result = fitted(result, display)
+        max_bytes = sys.maxsize
+        if is_bounded:
+            max_bytes = limit_for(result or NO_RESULT, display, settings.max_result_bytes)
         if outcome.error is not None:
-            return shape_failure(outcome.error, outcome.result, max_bytes, keep)
-        if outcome.result is None:
+            return shape_failure(outcome.error, result, max_bytes, keep)
+        if result is None:
             raise RpcError(INTERNAL_ERROR, "the call ended without a result")
-        return shape_result(outcome.result, self._gateway.settings.results, max_bytes, keep)
+        return shape_result(result, settings.results, max_bytes, keep)
+
+    def _answer(self, answer: Mapping[str, Any], request: Request) -> Members:
+        """An answer of our own; one that is longer than the client shows is kept like any large result."""
+        members, text = render.text_result(answer), render.encode(answer).decode()
+        if self._display(request.caller).fitting(text) == text:
+            return members
+        try:
+            large = ToolResult(b'{"content":%b}' % bytes(members["content"]))
+            return shape_result(large, "auto", 0, self._keep(request.caller))
+        except StoreUnavailable:
+            return members
+
+    def _display(self, caller: Caller) -> ClientDisplay:
+        return display_of(caller.name) if self._gateway.settings.fit_clients else ALL_OF_THE_CONTENT
+
+    def _keep(self, caller: Caller) -> Keep:
+        return partial(self._gateway.keep_result, caller)
 
     def _missing(self, server: str, tool: str) -> Members:
         error = ExecutionError.of(self._gateway.missing(server, tool), server, tool)

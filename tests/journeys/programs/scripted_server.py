@@ -53,6 +53,8 @@ TOOLS = [
     tool("grow", "Learn one more tool and say so many times.", {"times": NUMBER}),
     tool("big", "A long text in many lines.", {"characters": NUMBER}),
     tool("table", "A long table as structured content.", {"rows": NUMBER}),
+    tool("page", "A text beside structured content that says something else."),
+    tool("log", "Structured content with a long text in it.", {"lines": NUMBER}),
     tool("noise", "Write what is no protocol to standard output."),
     tool("steps", "Report progress and log messages.", {"count": NUMBER}),
     tool("fail", "Say that it failed."),
@@ -94,6 +96,15 @@ def table(id, arguments, _meta):
     answer(id, json.dumps({"rows": rows}), structuredContent={"rows": rows})
 
 
+def page(id, _arguments, _meta):
+    answer(id, "# A page", structuredContent={"source": "readability"})
+
+
+def log(id, arguments, _meta):
+    lines = "\n".join(f"line {number} of the naïve log" for number in range(arguments["lines"]))
+    say(id=id, result={"content": [], "structuredContent": {"jobs": [{"name": "build", "output": lines}]}})
+
+
 def noise(id, _arguments, _meta):
     sys.stdout.write("Listening on port 3000\n{broken json\n\n[]\n")
     sys.stderr.write("a complaint\n")
@@ -120,6 +131,8 @@ CALLS = {
     "wait": wait,
     "big": big,
     "table": table,
+    "page": page,
+    "log": log,
     "noise": noise,
     "steps": steps,
 }
