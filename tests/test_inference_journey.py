@@ -22,7 +22,7 @@ from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ValidationError
 from toolcrib.model.tool import Tool
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.server import render
+from toolcrib.server.details import render_details
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
@@ -149,7 +149,7 @@ def test_a_catalogue_that_can_not_be_read_leaves_the_instructions_without_topics
 async def returns(gateway: Gateway, name: str) -> str:
     details = await gateway.get_tool_details("gh", name)
     assert details is not None
-    return str(render.details(details).get("returns", ""))
+    return str(render_details(details).get("returns", ""))
 
 
 async def test_details_show_what_real_calls_returned() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +13,15 @@ from mcp_types import CallToolResult
 
 from tests.journeys.http_gateway import MODES as HTTP_MODES
 from tests.journeys.http_gateway import connect, gateway_process, write_config
-from tests.journeys.stdio_gateway import MODES, Workshop, body, execute, run
+from tests.journeys.stdio_gateway import MODES, Workshop, ask, body, execute, run
+from tests.server.agent_tokens import compact, count
+from tests.servers.launch import Launch
 
+both_modes = pytest.mark.parametrize("mode", MODES)
 LOOKING = {"list_mcp_servers", "search_tools", "list_tools", "get_tool_details"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@both_modes
 async def test_four_tools_say_that_they_only_look_and_all_five_ask_to_be_loaded(workshop: Workshop, mode: str) -> None:
     workshop.configure({})
 
@@ -140,7 +144,7 @@ async def test_fitting_results_to_clients_can_be_switched_off(
         assert len(await run(client, "scripted", "big", characters=20_000)) == 20_000
 
 
-@pytest.mark.parametrize("mode", MODES)
+@both_modes
 async def test_grep_finds_the_lines_of_a_text_inside_a_large_structured_result(workshop: Workshop, mode: str) -> None:
     workshop.configure({"scripted": workshop.scripted("scripted")})
 
@@ -151,3 +155,30 @@ async def test_grep_finds_the_lines_of_a_text_inside_a_large_structured_result(w
 
     assert found == "/jobs/0/output:4322: line 4321 of the naïve log"
     assert whole == '/jobs/0/name: "build"'
+
+
+# -- details
+
+
+@both_modes
+async def test_details_tell_defaults_bounds_inner_descriptions_and_annotations(
+    workshop: Workshop,
+    filesystem_server: Callable[[Path], Launch],
+    fetch_server: Launch,
+    mode: str,
+) -> None:
+    servers = {"fs": filesystem_server(workshop.folder), "fetch": fetch_server}
+    workshop.configure(servers)
+
+    async with workshop.client(mode) as client:
+        edit = await ask(client, "get_tool_details", server="fs", tool="edit_file")
+        fetch = await ask(client, "get_tool_details", server="fetch", tool="fetch")
+
+    assert edit["fields"] == {
+        "edits[].oldText": "Text to search for - must match exactly",
+        "edits[].newText": "Text to replace with",
+    }
+    assert edit["annotations"] == "destructive, closed world"
+    asked = {parameter["name"]: parameter for parameter in fetch["parameters"]}
+    assert (asked["max_length"]["type"], asked["max_length"]["default"]) == ("integer 1..999999", 5000)
+    assert count(compact(edit)) < 200

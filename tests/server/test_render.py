@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from toolcrib.model.call import ExecutionError
 from toolcrib.model.status import CONNECTED, ServerStatus
-from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolSummary
 from toolcrib.server import render
 
 
@@ -92,52 +91,6 @@ def test_above_fifty_tools_only_names_are_given_with_a_note(count: int, is_short
 
 def test_why_no_tools_are_known_is_said() -> None:
     assert render.tools("files", [], "It is gone.") == {"server": "files", "tools": [], "note": "It is gone."}
-
-
-def details(**more: Any) -> ToolDetails:
-    values: dict[str, Any] = {
-        "server": "files",
-        "tool": "read",
-        "description": "Reads.",
-        "parameters": (Parameter("path", "string", "Which file", required=True), Parameter("n", "integer", "", False)),
-        "signature": "",
-        "enabled": True,
-        "tags": (),
-        "examples": (),
-        "returns": "",
-        "definition": {},
-    }
-    return ToolDetails(**{**values, **more})
-
-
-def test_details_hold_the_parameters_and_leave_out_what_is_empty() -> None:
-    assert render.details(details()) == {
-        "server": "files",
-        "tool": "read",
-        "description": "Reads.",
-        "parameters": [
-            {"name": "path", "type": "string", "description": "Which file", "required": True},
-            {"name": "n", "type": "integer", "required": False},
-        ],
-    }
-
-
-def test_details_add_signature_examples_and_returns_where_there_are_some() -> None:
-    answer = render.details(details(signature="read(x)", examples=({"path": "/"},), returns="string", enabled=False))
-
-    assert (answer["signature"], answer["examples"], answer["returns"]) == ("read(x)", [{"path": "/"}], "string")
-    assert answer["enabled"] is False
-
-
-def test_a_tool_without_parameters_says_so() -> None:
-    assert render.details(details(parameters=()))["parameters"] == []
-
-
-def test_a_novel_for_a_description_is_cut_with_the_way_to_the_rest() -> None:
-    description = render.details(details(description="x" * 5000))["description"]
-
-    assert len(description) < 2100
-    assert "get_schema" in description
 
 
 def test_a_failure_has_its_code_and_no_empty_fields() -> None:

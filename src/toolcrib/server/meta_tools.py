@@ -22,6 +22,7 @@ from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
+from toolcrib.server.details import render_details
 from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
@@ -123,7 +124,7 @@ class MetaTools:
         found = await self._gateway.get_tool_details(asked.server, asked.tool)
         if found is None or not found.enabled:
             return self._missing(asked.server, asked.tool)
-        return self._answer(render.details(found), request)
+        return self._answer(render_details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ExecuteArguments)

@@ -9,11 +9,10 @@ import msgspec
 
 from toolcrib.answers import SWITCHED_OFF
 from toolcrib.model.call import ExecutionError
-from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolSummary
 
 MANY_SERVERS = 30
 MANY_TOOLS = 50
-LONGEST_DESCRIPTION = 2_000
 
 encode = msgspec.json.Encoder().encode
 
@@ -48,20 +47,6 @@ def tools(server: str, found: Sequence[ToolSummary], trouble: str = "") -> dict[
         "tools": [{"name": tool.name, "enabled": tool.enabled} for tool in found],
         "note": "Summaries left out; use search_tools with this server, or get_tool_details.",
     }
-
-
-def details(found: ToolDetails) -> dict[str, Any]:
-    rendered: dict[str, Any] = {
-        "server": found.server,
-        "tool": found.tool,
-        "description": _bounded(found.description),
-        "parameters": [_without_empty(_parameter(parameter)) for parameter in found.parameters],
-    }
-    optional = {"signature": found.signature, "examples": list(found.examples), "returns": found.returns}
-    rendered.update(_without_empty(optional))
-    if not found.enabled:
-        rendered["enabled"] = False
-    return rendered
 
 
 def failure(error: ExecutionError) -> dict[str, Any]:
@@ -117,21 +102,6 @@ def _tool(tool: ToolSummary) -> dict[str, Any]:
     return _without_empty(
         {"name": tool.name, "summary": tool.summary, "enabled": tool.enabled, "tags": list(tool.tags)}
     )
-
-
-def _parameter(parameter: Any) -> dict[str, Any]:
-    return {
-        "name": parameter.name,
-        "type": parameter.type,
-        "description": parameter.description,
-        "required": parameter.required,
-    }
-
-
-def _bounded(description: str) -> str:
-    if len(description) <= LONGEST_DESCRIPTION:
-        return description
-    return description[:LONGEST_DESCRIPTION] + "… (toolcrib:get_schema has all of it)"
 
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
