@@ -182,3 +182,31 @@ async def test_details_tell_defaults_bounds_inner_descriptions_and_annotations(
     asked = {parameter["name"]: parameter for parameter in fetch["parameters"]}
     assert (asked["max_length"]["type"], asked["max_length"]["default"]) == ("integer 1..999999", 5000)
     assert count(compact(edit)) < 200
+
+
+# -- arguments as models write them
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"tool": "echo", "text": "hi"}, "hi"),
+        ({"tool": "echo", "arguments": '{\n  "text": "hi"\n}'}, "hi"),
+        ({"tool": "big", "arguments": {"characters": "7"}}, "line 00"),
+        ({"tool": "big", "characters": "7"}, "line 00"),
+    ],
+)
+@both_modes
+async def test_arguments_reach_a_server_however_a_model_wrote_them(
+    workshop: Workshop, mode: str, arguments: dict[str, Any], said: str
+) -> None:
+    scripted = workshop.scripted("scripted")
+    workshop.configure({"scripted": scripted})
+
+    async with workshop.client(mode) as client:
+        result = await client.call_tool("execute_tool", {"server": "scripted", **arguments})
+
+    assert texts(result) == [said]
+    (sent,) = scripted.received("tools/call")
+    assert sent["params"]["arguments"] in ({"text": "hi"}, {"characters": 7})
+    assert len(scripted.starts) == 1

@@ -238,7 +238,10 @@ async def test_details_are_given_also_for_a_tool_named_with_its_server() -> None
         ("get_tool_details", {"server": "files", "tool": None}),
         ("execute_tool", {"server": "files"}),
         ("execute_tool", {"server": ["files"], "tool": "read_file"}),
-        ("execute_tool", {"server": "files", "tool": "read_file", "path": "/x"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "pth": "/x"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "path": "/x", "arguments": {"path": "/y"}}),
+        ("execute_tool", {"server": "files", "tool": "write_file", "path": "/x"}),
+        ("execute_tool", {"tool": "read_file", "path": "/x"}),
         ("execute_tool", b"[]"),
         ("execute_tool", b"{"),
         ("execute_tool", b"[" * 100_000),
@@ -316,6 +319,72 @@ async def test_the_callers_own_json_is_what_the_server_gets() -> None:
         await agent.raw("execute_tool", b'{"server":"files","tool":"write_file","arguments":%b}' % raw)
 
     assert b'"arguments":' + raw in seen[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        b'{"server":"files","tool":"read_file","path":"/x"}',
+        b'{"server":"files","tool":"read_file","arguments":{},"path":"/x"}',
+        b'{"server":"files","tool":"read_file","arguments":null,"path":"/x"}',
+        b'{"path":"/x","tool":"files:read_file","server":"files"}',
+        b'{"server":"files","tool":"read_file","arguments":"{\\n \\"path\\":\\r\\n\\"/x\\"}"}',
+    ],
+)
+async def test_arguments_beside_server_and_tool_are_taken_where_the_tool_knows_them(arguments: bytes) -> None:
+    server = files()
+
+    async with client(server) as agent:
+        await agent.raw("execute_tool", arguments)
+
+    assert server.calls == [("read_file", {"path": "/x"})]
+
+
+async def test_arguments_that_can_not_be_told_apart_are_answered_with_how_to_write_them() -> None:
+    own = {"type": "object", "properties": {"server": {"type": "string"}, "path": {"type": "string"}}}
+    server = FakeServer("files", [READ, tool("copy_file", inputSchema=own)])
+
+    async with client(server) as agent:
+        both = await agent.refusal("execute_tool", {"server": "files", "tool": "copy_file", "path": "/x"})
+        unknown = await agent.refusal(
+            "execute_tool", {"server": "files", "tool": "read_file", "params": {"path": "/x"}}
+        )
+        nowhere = (await agent.ask("execute_tool", server="files", tool="raed_file", path="/x"))["error"]
+
+    assert '"tool":"copy_file","arguments":{"path":…}' in both.message
+    assert "params must be inside arguments" in unknown.message
+    assert nowhere["code"] == "TOOL_NOT_FOUND"
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"count": "3"}, {"count": 3}),
+        ({"deep": "true", "count": "07"}, None),
+        ({"options": '{\n"depth": "2"}'}, {"options": {"depth": 2}}),
+        ({"options": {"depth": "2"}, "note": "3"}, {"options": {"depth": 2}, "note": "3"}),
+    ],
+)
+async def test_a_value_that_was_only_written_as_a_text_is_taken_for_the_value(
+    given: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer"},
+            "deep": {"type": "boolean"},
+            "note": {"type": "string"},
+            "options": {"type": "object", "properties": {"depth": {"type": "integer"}}},
+        },
+    }
+    server = FakeServer("files", [tool("find", inputSchema=schema)])
+
+    async with client(server) as agent:
+        answer = await agent.raw("execute_tool", {"server": "files", "tool": "find", "arguments": given})
+
+    assert server.calls == ([] if sent is None else [("find", sent)])
+    assert answer.get("isError", False) is (sent is None)
 
 
 async def test_wrong_arguments_say_which_field_and_why() -> None:

@@ -17,12 +17,12 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
-from toolcrib.model.tool import split_id
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.details import render_details
+from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
@@ -62,12 +62,6 @@ class _ListArguments(msgspec.Struct, forbid_unknown_fields=True, rename="camel")
 class _DetailsArguments(msgspec.Struct, forbid_unknown_fields=True):
     server: str
     tool: str
-
-
-class _ExecuteArguments(msgspec.Struct, forbid_unknown_fields=True):
-    server: str
-    tool: str
-    arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class MetaTools:
@@ -127,18 +121,34 @@ class MetaTools:
         return self._answer(render_details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
-        asked = _decoded(arguments, _ExecuteArguments)
-        server, tool = split_id(asked.server, asked.tool)
-        raw, given = _tool_arguments(asked.arguments)
-        call = ToolCall(server, tool, given, raw, request.caller, request.listener, request.log_level, request.meta)
+        asked = await self._nested(read_request(arguments))
+        call = ToolCall(
+            asked.server,
+            asked.tool,
+            asked.arguments,
+            asked.raw,
+            request.caller,
+            request.listener,
+            request.log_level,
+            request.meta,
+        )
         outcome = await self._gateway.execute(call)
         # What is read of a large result fits already; shelved again, it could never be read.
-        is_reading = (server, tool) == (BUILT_IN_SERVER, READ_RESULT)
+        is_reading = (asked.server, asked.tool) == (BUILT_IN_SERVER, READ_RESULT)
         try:
             return self._shape(outcome, request.caller, is_bounded=not is_reading)
         except StoreUnavailable as trouble:
             log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
             return self._shape(outcome, request.caller, is_bounded=False)
+
+    async def _nested(self, asked: ExecutionRequest) -> ExecutionRequest:
+        """The request with arguments that stand beside server and tool put where they belong."""
+        if not asked.beside:
+            return asked
+        found = await self._gateway.get_tool_details(asked.server, asked.tool)
+        if found is None or not found.enabled:
+            return asked  # running it says what is wrong with the name
+        return asked.with_flat_arguments(parameter.name for parameter in found.parameters)
 
     def _shape(self, outcome: ExecutionResult, caller: Caller, *, is_bounded: bool) -> Members:
         settings, display, keep = self._gateway.settings, self._display(caller), self._keep(caller)
@@ -182,27 +192,6 @@ def _decoded(arguments: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(arguments, type=kind, strict=False)
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ValidationError(str(problem)) from None
-
-
-def _tool_arguments(raw: msgspec.Raw) -> tuple[bytes, dict[str, Any]]:
-    """The arguments as text and as values; a JSON string that holds an object is taken for that object."""
-    text = bytes(raw)
-    value = _value(text)
-    if isinstance(value, str):
-        text = value.strip().encode() or b"{}"
-        value = _value(text)
-    if value is None:
-        return b"{}", {}
-    if not isinstance(value, dict):
-        raise ValidationError(f"arguments must be an object, not {type(value).__name__}")
-    return text, value
-
-
-def _value(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as problem:
-        raise ValidationError(f"arguments must be a JSON object: {problem}") from None
 
 
 def _unknown_tool(name: str) -> str:

@@ -155,6 +155,11 @@ def error_response(id: RequestId | None, code: int, message: str, data: Any = No
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_json(id), _json(error))
 
 
+def on_one_line(text: bytes) -> bytes:
+    """The same JSON without line breaks, which end a message on stdio; inside strings they are always escaped."""
+    return text.translate(_SPACES) if b"\n" in text or b"\r" in text else text
+
+
 def rpc_error(error: bytes) -> RpcError:
     """The exception for an `error` member, whatever shape it has."""
     try:
@@ -167,4 +172,5 @@ def rpc_error(error: bytes) -> RpcError:
     return RpcError(code if type(code) is int else INTERNAL_ERROR, str(data.get("message", "")), data.get("data"))
 
 
+_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _json = msgspec.json.Encoder().encode
