@@ -129,9 +129,8 @@ class Gateway:
         most = min(limit or DEFAULT_HITS, MOST_HITS)
         found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
-        packed = tuple(hits) if limit is not None else pack_hits(hits)
-        elsewhere = self._elsewhere(query, hits) if server is None else ()
-        return SearchAnswer(packed, self._search_note(hits, server, elsewhere))
+        note = self._search_note(hits, server, self._elsewhere(query, hits) if server is None else ())
+        return SearchAnswer(tuple(hits) if limit is not None else pack_hits(hits, note), note)
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
@@ -246,7 +245,9 @@ class Gateway:
             pending=self._discovery.pending,
             server=server,
             enabled=self.settings.enabled,
+            is_empty=not self._stock.specs,
             near=near_domains(hits[:NEIGHBOURS]) if server is None else (),
+            unread=[name for name in self._stock.unread() if server in (None, name)],
             elsewhere=elsewhere,
         )
 

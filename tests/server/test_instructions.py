@@ -86,7 +86,7 @@ def test_servers_that_nothing_more_could_be_said_of_are_not_looked_up() -> None:
 def test_without_any_server_a_model_is_told_what_a_person_can_do() -> None:
     said = instructions([], topics)
 
-    assert "none is configured" in said
+    assert "No server is configured yet" in said
     assert "toolcrib adopt" in said
     assert "toolcrib add" in said
 

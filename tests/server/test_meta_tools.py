@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
+from tests.server.agent_tokens import compact, count
 from toolcrib import Settings, open_gateway
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.settings import ToolRule
@@ -86,12 +87,17 @@ async def test_servers_are_listed() -> None:
         }
 
 
-async def test_many_servers_are_listed_in_the_short_form() -> None:
-    async with client(servers=tuple(spec(f"s{number}") for number in range(31))) as agent:
+async def test_many_servers_are_listed_with_the_way_to_the_rest() -> None:
+    async with client(servers=tuple(spec(f"s{number}") for number in range(60))) as agent:
         answer = await agent.ask("list_mcp_servers")
+        rest = {"server": "toolcrib", "tool": "list_more", "arguments": {"offset": len(answer["servers"])}}
+        page = json.loads((await agent.raw("execute_tool", rest))["content"][0]["text"])["result"]
 
-    assert answer["servers"][0] == {"name": "s0", "toolCount": 0, "enabledCount": 0, "status": "error"}
+    shown = answer["servers"][0]
+    assert (shown["name"], shown["status"]) == ("s0", "error")
+    assert "was not found" in shown["reason"]
     assert answer["note"]
+    assert page["servers"][0]["name"] == f"s{len(answer['servers'])}"
 
 
 async def test_a_switched_off_counter_says_so_at_every_turn() -> None:
@@ -114,6 +120,17 @@ async def test_a_search_gives_hits_and_honours_limit_and_server() -> None:
         assert len((await agent.ask("search_tools", query="file", limit="1"))["results"]) == 1
         on_web = await agent.ask("search_tools", query="read", server="web")
         assert {found["server"] for found in on_web["results"]} == {"web"}
+
+
+async def test_a_search_with_a_note_stays_within_the_budget_of_a_search() -> None:
+    many = FakeServer("files", [tool(f"find_thing_{number}", "Find a thing of some kind here") for number in range(40)])
+
+    async with client(many, servers=(spec("files"), *(spec(f"broken-{number}") for number in range(9)))) as agent:
+        answer = await agent.ask("search_tools", query="find a thing")
+
+    assert "and 4 more" in answer["note"]
+    assert len(answer["results"]) >= 3
+    assert count(compact(answer)) <= 200
 
 
 @pytest.mark.parametrize(
@@ -158,11 +175,54 @@ async def test_tools_of_a_server_are_listed() -> None:
         assert len((await agent.ask("list_tools", server="files", includeDisabled=None))["tools"]) == 2
 
 
-async def test_many_tools_are_listed_in_the_short_form() -> None:
-    async with client(FakeServer("files", [tool(f"t{number}") for number in range(51)])) as agent:
-        answer = await agent.ask("list_tools", server="files")
+async def test_many_tools_are_listed_to_the_last_one() -> None:
+    names = [f"find_a_thing_of_kind_{number}" for number in range(98)]
 
-    assert answer["tools"][0] == {"name": "t0", "enabled": True}
+    async with client(
+        FakeServer("files", [tool(name, "Find a thing of this kind for me.") for name in names])
+    ) as agent:
+        answer = await agent.ask("list_tools", server="files")
+        read, offset = [listed["name"] for listed in answer["tools"]], len(answer["tools"])
+        while offset is not None:
+            asked = {"server": "toolcrib", "tool": "list_more", "arguments": {"server": "files", "offset": offset}}
+            page = json.loads((await agent.raw("execute_tool", asked))["content"][0]["text"])["result"]
+            read += [listed["name"] for listed in page["tools"]]
+            offset = page.get("next")
+        refused = await agent.ask("execute_tool", server="toolcrib", tool="list_more", arguments={"server": "nobody"})
+
+    assert answer["tools"][0] == {"name": names[0], "summary": "Find a thing of this kind for me."}
+    assert read == names
+    assert refused["error"]["code"] == "SERVER_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("list_mcp_servers", {}),
+        ("search_tools", {"query": "read a file"}),
+        ("list_tools", {"server": "files"}),
+        ("get_tool_details", {"server": "files", "tool": "read_file"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "arguments": {}}),
+    ],
+)
+async def test_without_any_server_every_answer_says_what_a_person_can_do(name: str, arguments: dict[str, Any]) -> None:
+    async with client(servers=()) as agent:
+        answer = await agent.ask(name, **arguments)
+
+    assert "toolcrib adopt" in answer.get("note", answer.get("error", {}).get("hint"))
+
+
+async def test_a_search_names_the_servers_that_could_not_be_read() -> None:
+    async with client(files(), servers=(spec("files"), spec("tracker"), spec("mail"))) as agent:
+        answer = await agent.ask("search_tools", query="create a ticket")
+        fitting = await agent.ask("search_tools", query="read_file")
+        there = await agent.ask("search_tools", query="read_file", server="files")
+        broken = await agent.ask("search_tools", query="ticket", server="tracker")
+
+    assert "could not be read: tracker, mail. list_mcp_servers says why." in answer["note"]
+    assert "tracker, mail" in fitting["note"]
+    assert "note" not in there
+    assert "could not be read: tracker." in broken["note"]
 
 
 async def test_a_server_that_can_not_be_read_has_no_tools_and_says_why() -> None:

@@ -39,6 +39,22 @@ _GET_SCHEMA = {
     "annotations": {"readOnlyHint": True},
 }
 
+_LIST_MORE = {
+    "name": "list_more",
+    "description": "List the servers, or the tools of one server, from an offset on, where list_mcp_servers or list_tools "
+    "could not show all of them.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "server": {"type": "string", "description": "Without it, servers are listed"},
+            "offset": {"type": "integer", "minimum": 0, "description": "First one to list (default 0)"},
+            "includeDisabled": {"type": "boolean"},
+        },
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
 _INTROSPECT_SERVER = {
     "name": "introspect_server",
     "description": "Propose an MCP server that is not behind this gateway yet, by its URL or command line. A URL is "
@@ -62,5 +78,6 @@ _INTROSPECT_SERVER = {
 }
 
 BUILT_IN_TOOLS = tuple(
-    Tool.from_mcp(BUILT_IN_SERVER, definition) for definition in (_READ_RESULT, _GET_SCHEMA, _INTROSPECT_SERVER)
+    Tool.from_mcp(BUILT_IN_SERVER, definition)
+    for definition in (_READ_RESULT, _GET_SCHEMA, _LIST_MORE, _INTROSPECT_SERVER)
 )

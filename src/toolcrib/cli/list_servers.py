@@ -6,12 +6,12 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolcrib.answers import SWITCHED_OFF
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.reading import Reading, open_for_reading
 from toolcrib.cli.terminal import clean
+from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.view import ServerSummary

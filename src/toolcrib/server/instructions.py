@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 
 from toolcrib.gateway import Gateway
+from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
 from toolcrib.model.token_estimate import estimated_tokens
 
 MOST_TOKENS = 250
@@ -18,14 +19,7 @@ PURPOSE = (
     "do, in your own words; get_tool_details for its parameters; execute_tool with server, tool and arguments. Search "
     "before you say that something can't be done. If your client loads tools on demand, load these three first."
 )
-NONE_CONFIGURED = (
-    "Toolcrib gives you the tools of MCP servers, but none is configured yet. The person you work for can run "
-    "`toolcrib adopt` to take over the servers of their AI clients, or `toolcrib add NAME -- COMMAND` to add one."
-)
-SWITCHED_OFF = (
-    "Toolcrib is switched off in its configuration (discovery.enabled: false), so its tools find nothing. Only the person "
-    "you work for can switch it on."
-)
+NOTHING_YET = "Toolcrib gives you the tools of MCP servers through five tools, but there are none now."
 SEE_ALL = "list_mcp_servers shows all."
 
 TopicsOf = Callable[[str], Sequence[str]]
@@ -33,10 +27,8 @@ TopicsOf = Callable[[str], Sequence[str]]
 
 def instructions(servers: Sequence[str], topics_of: TopicsOf, *, enabled: bool = True) -> str:
     """The text for these servers: every name that fits, then what each server is about while there is room."""
-    if not enabled:
-        return SWITCHED_OFF
-    if not servers:
-        return NONE_CONFIGURED
+    if not enabled or not servers:
+        return f"{NOTHING_YET} {NO_SERVERS if enabled else SWITCHED_OFF}"
     named, room = _named(servers, MOST_TOKENS - estimated_tokens(f"{PURPOSE} Servers: ."))
     more = len(servers) - len(named)
     tail = f" and {more} more; {SEE_ALL}" if more else "."

@@ -14,6 +14,7 @@ import msgspec
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
+from toolcrib.listing import server_list, tool_list
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
@@ -97,7 +98,7 @@ class MetaTools:
     async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
         found = await self._gateway.list_servers()
-        return self._answer(render.servers(found, enabled=self._gateway.settings.enabled), request)
+        return self._answer(server_list(found, enabled=self._gateway.settings.enabled), request)
 
     async def _search(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _SearchArguments)
@@ -111,7 +112,7 @@ class MetaTools:
         if not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
-        return self._answer(render.tools(asked.server, found, self._gateway.trouble(asked.server)), request)
+        return self._answer(tool_list(asked.server, found, self._gateway.trouble(asked.server)), request)
 
     async def _details(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
