@@ -61,7 +61,6 @@ async def client_of(gateway: Gateway) -> AsyncIterator[Client]:
         ("cache_enabled", True),
         ("cache_ttl_seconds", 3600),
         ("tool_cache_ttl_seconds", 24 * 3600),
-        ("call_timeout_seconds", 30),
         ("idle_stop_seconds", 300),
         ("max_servers", 1000),
         ("max_tools_per_server", 1000),

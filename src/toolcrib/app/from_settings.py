@@ -27,6 +27,7 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
         startup_seconds=settings.startup_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,
+        list_seconds=settings.list_timeout_seconds,
         idle_seconds=settings.idle_stop_seconds,
         max_concurrent=settings.max_calls_per_server,
         max_starts_per_minute=settings.max_starts_per_minute,

@@ -42,7 +42,7 @@ def wired_gateway(
     stock, shelf = parts.offline.stock, result_files(parts.settings, parts.paths)
 
     async def introspect_server(call: ToolCall) -> ToolResult:
-        strangers = Strangers(service, seconds=parts.settings.call_timeout_seconds)
+        strangers = Strangers(service, seconds=parts.settings.list_timeout_seconds)
         return await IntrospectServer(parts.capabilities().review, strangers)(call)
 
     def display(client: str) -> ClientDisplay:

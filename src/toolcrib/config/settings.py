@@ -131,7 +131,12 @@ class Settings:
     client_name: str = scalar("clientName", "text", "toolcrib", "The name we give servers for ourselves.")
 
     # Waiting.
-    call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
+    call_timeout_seconds: float = seconds(
+        "callTimeout", 300.0, "How long a tool may take to answer; progress it reports starts the time anew."
+    )
+    list_timeout_seconds: float = seconds(
+        "listTimeout", 30.0, "How long a server may take to list its tools, or a registry to answer."
+    )
     connect_timeout_seconds: float = seconds("connectTimeout", 10.0, "How long connecting to an HTTP server may take.")
     startup_timeout_seconds: float = seconds(
         "startupTimeout",

@@ -50,7 +50,7 @@ ALL_OF_THE_CONTENT = ClientDisplay("content")
 
 # By the beginning of the name: some clients add the name of the server, or of the editor they run in. The sizes are a
 # little smaller than the clients' own, which leaves room for the frame of an answer.
-_DISPLAYS = {
+DISPLAYS = {
     # A result above 25,000 tokens is refused or put into a file; dense JSON has two and a half characters to a token.
     "claude-code": ClientDisplay("structured", max_bytes=48 * 1024),
     # Ten KiB or 256 lines of the content as JSON: what is above is cut out of the middle.
@@ -68,4 +68,4 @@ _DISPLAYS = {
 def display_of(client: str) -> ClientDisplay:
     """How the client of that name shows results; one that is not known is taken to show all of the content."""
     name = client.lower()
-    return next((shown for known, shown in _DISPLAYS.items() if name.startswith(known)), ALL_OF_THE_CONTENT)
+    return next((shown for known, shown in DISPLAYS.items() if name.startswith(known)), ALL_OF_THE_CONTENT)

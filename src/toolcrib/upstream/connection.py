@@ -41,7 +41,8 @@ class ConnectionPolicy:
     client_info: Mapping[str, str]
     startup_seconds: float = 60.0
     probe_seconds: float = 3.0
-    call_seconds: float = 30.0
+    call_seconds: float = 300.0
+    list_seconds: float = 30.0
     idle_seconds: float = 300.0
     # A connection opened only to read the tool list is not kept for the full idle time:
     # a first start with a hundred servers would otherwise leave a hundred processes behind.
@@ -84,7 +85,8 @@ class Connection:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
-        seconds = self.spec.timeout_seconds or self._policy.call_seconds
+        name = call.target.upstream_name if call.target is not None else call.tool
+        seconds = self.spec.call_seconds(name) or self._policy.call_seconds
 
         def work(session: Session) -> Awaitable[ToolResult]:
             self._called = True
@@ -95,12 +97,12 @@ class Connection:
 
     async def read(self) -> ServerReading:
         """The server's identity and tools, as they are now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""
-        seconds = self._policy.call_seconds
+        seconds = self._policy.list_seconds
         return await self._with_session(lambda session: session.list_items(kind, self._policy.limits, seconds))
 
     async def close(self) -> None:

@@ -57,6 +57,7 @@ TOOLS = [
     tool("log", "Structured content with a long text in it.", {"lines": NUMBER}),
     tool("noise", "Write what is no protocol to standard output."),
     tool("steps", "Report progress and log messages.", {"count": NUMBER}),
+    tool("crawl", "Report progress, slowly.", {"steps": NUMBER, "seconds": {"type": "number"}}),
     tool("fail", "Say that it failed."),
 ]
 subscriptions = []
@@ -120,6 +121,13 @@ def steps(id, arguments, meta):
     answer(id, "done")
 
 
+def crawl(id, arguments, meta):
+    for number in range(arguments["steps"]):
+        time.sleep(arguments["seconds"])
+        say(method="notifications/progress", params={"progressToken": meta.get("progressToken"), "progress": number})
+    answer(id, "there")
+
+
 CALLS = {
     "echo": lambda id, arguments, _meta: answer(id, arguments.get("text", "")),
     "grown": lambda id, _arguments, _meta: answer(id, "from the grown tool"),
@@ -135,6 +143,7 @@ CALLS = {
     "log": log,
     "noise": noise,
     "steps": steps,
+    "crawl": crawl,
 }
 
 
