@@ -493,6 +493,19 @@ async def test_a_failing_tool_is_an_error_body_with_its_structure() -> None:
     assert (answer["isError"], answer["structuredContent"]) == (True, {"errno": 28})
 
 
+async def test_the_structure_of_a_failure_stands_beside_its_words_for_a_client_that_would_show_it_alone() -> None:
+    failed = {**text("disk full"), "isError": True, "structuredContent": {"errno": 28}}
+    claude = Request(Caller("claude-code", "stdio", "stdio:claude-code"))
+
+    async with client(files(tools={"write_file": lambda _: failed})) as agent:
+        answer = await agent.raw("execute_tool", {"server": "files", "tool": "write_file"}, claude)
+
+    body, structure = (json.loads(block["text"]) for block in answer["content"])
+    assert (body["error"]["message"], structure) == ("disk full", {"errno": 28})
+    assert answer["isError"] is True
+    assert "structuredContent" not in answer
+
+
 async def test_a_large_result_is_read_to_its_end_through_its_handle() -> None:
     large = "\n".join(f"line {number}" for number in range(20_000))
 

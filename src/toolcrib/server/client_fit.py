@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,13 @@ def fitted(result: ToolResult, display: ClientDisplay) -> ToolResult:
         return _without_structured(result, [])
     # Where structuredContent takes the place of the content, the content has to hold both.
     return result if display.shows == "both" else _without_structured(result, [_text_block(structured)])
+
+
+def fitted_members(members: Mapping[str, msgspec.Raw], display: ClientDisplay) -> dict[str, msgspec.Raw]:
+    """The same for an answer that is shaped already."""
+    if "structuredContent" not in members or display.shows == "content":
+        return dict(members)
+    return fitted(_joined(members), display).members
 
 
 def limit_for(result: ToolResult, display: ClientDisplay, max_bytes: int) -> int:
@@ -88,6 +95,9 @@ def _without_structured(result: ToolResult, more: Sequence[bytes]) -> ToolResult
         blocks = [*map(bytes, _blocks(result.members.get("content", b"[]"))), *more]
     except msgspec.DecodeError:
         return result
-    members = {name: bytes(value) for name, value in result.members.items() if name != "structuredContent"}
-    members["content"] = b"[%b]" % b",".join(blocks)
-    return ToolResult(b"{%b}" % b",".join(b"%b:%b" % (_encode(name), value) for name, value in members.items()))
+    members = {name: value for name, value in result.members.items() if name != "structuredContent"}
+    return _joined(members | {"content": msgspec.Raw(b"[%b]" % b",".join(blocks))})
+
+
+def _joined(members: Mapping[str, msgspec.Raw]) -> ToolResult:
+    return ToolResult(b"{%b}" % b",".join(b"%b:%b" % (_encode(name), bytes(v)) for name, v in members.items()))

@@ -20,7 +20,7 @@ from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, dis
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
-from toolcrib.server.client_fit import fitted, limit_for
+from toolcrib.server.client_fit import fitted, fitted_members, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.details import render_details
 from toolcrib.server.execution_request import ExecutionRequest, read_request
@@ -153,15 +153,13 @@ class MetaTools:
 
     def _shape(self, outcome: ExecutionResult, caller: Caller, *, is_bounded: bool) -> Members:
         settings, display, keep = self._gateway.settings, self._display(caller), self._keep(caller)
-        result = outcome.result
-        if result is not None and settings.results == "auto":
+        result = outcome.result or NO_RESULT
+        if outcome.error is None and settings.results == "auto":
             result = fitted(result, display)
-        max_bytes = sys.maxsize
-        if is_bounded:
-            max_bytes = limit_for(result or NO_RESULT, display, settings.max_result_bytes)
+        max_bytes = limit_for(result, display, settings.max_result_bytes) if is_bounded else sys.maxsize
         if outcome.error is not None:
-            return shape_failure(outcome.error, result, max_bytes, keep)
-        if result is None:
+            return fitted_members(shape_failure(outcome.error, outcome.result, max_bytes, keep), display)
+        if outcome.result is None:
             raise RpcError(INTERNAL_ERROR, "the call ended without a result")
         return shape_result(result, settings.results, max_bytes, keep)
 
