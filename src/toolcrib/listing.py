@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,7 @@ from toolcrib.model.view import ServerSummary, ToolSummary
 
 SERVERS_TOKENS = 600
 TOOLS_TOKENS = 500
-PAGE_TOKENS = 1_000
+PAGE_TOKENS = 960
 # For the note, and for what stands around the list.
 FRAME_TOKENS = 60
 SUMMARY_LENGTHS = (100, 70, 50)
@@ -87,13 +88,13 @@ def tool_list(server: str, found: Sequence[ToolSummary], trouble: str = "") -> A
 
 def server_page(found: Sequence[ServerSummary], offset: int) -> Answer:
     """The servers from an offset on, as many as fit one answer."""
-    entries = _as_fit(_broken_first(found)[offset:], _short_server)
+    entries = _taken((_short_server(one, SUMMARY_LENGTHS[0]) for one in _broken_first(found)[offset:]), PAGE_TOKENS)
     return {"servers": entries, **_next(offset + len(entries), len(found))}
 
 
 def tool_page(server: str, found: Sequence[ToolSummary], offset: int) -> Answer:
     """The tools of a server from an offset on, as many as fit one answer."""
-    entries = _as_fit(found[offset:], _short_tool)
+    entries = _taken((_short_tool(one, SUMMARY_LENGTHS[0]) for one in found[offset:]), PAGE_TOKENS)
     return {"server": server, "tools": entries, **_next(offset + len(entries), len(found))}
 
 
@@ -111,18 +112,30 @@ def _packed(
 ) -> _Page[T]:
     """All of them in full, else all with ever shorter summaries, else as many as fit, with the names of the others."""
     room = tokens - FRAME_TOKENS
-    for entries in ([*map(full, given)], *([short(item, length) for item in given] for length in SUMMARY_LENGTHS)):
-        if sum(map(_cost, entries)) <= room:
+    shapes: list[Callable[[T], Answer]] = [full, *(partial(_shortened, short, length) for length in SUMMARY_LENGTHS)]
+    for shape in shapes:
+        entries = _taken(map(shape, given), room)
+        if len(entries) == len(given):
             return _Page(entries, (), len(given))
-    entries = [short(item, SUMMARY_LENGTHS[-1]) for item in ordered]
-    described = _most(entries, [_cost(item.name) for item in ordered], room)
+    entries = _taken((short(item, SUMMARY_LENGTHS[-1]) for item in ordered), room)
+    described = _beside_names(entries, [_cost(item.name) for item in ordered], room)
     if described >= LEAST_SUMMARIES:
         return _Page(entries[:described], ordered[described:], len(given))
-    described = max(1, _most(entries, [0.0] * len(entries), room))
-    return _Page(entries[:described], (), len(given))
+    return _Page(entries, (), len(given))
 
 
-def _most(entries: Sequence[Answer], name_costs: Sequence[float], room: float) -> int:
+def _taken(entries: Iterable[Answer], room: float) -> list[Answer]:
+    """As many as fit, from the first on, and at least one; the others are not even looked at."""
+    taken: list[Answer] = []
+    for entry in entries:
+        room -= _cost(entry)
+        if taken and room < 0:
+            break
+        taken.append(entry)
+    return taken
+
+
+def _beside_names(entries: Sequence[Answer], name_costs: Sequence[float], room: float) -> int:
     """How many entries fit beside the names of all the others."""
     entry_sums = list(accumulate(map(_cost, entries), initial=0.0))
     name_sums = list(accumulate(name_costs, initial=0.0))
@@ -130,9 +143,8 @@ def _most(entries: Sequence[Answer], name_costs: Sequence[float], room: float) -
     return next(fitting, 0)
 
 
-def _as_fit(items: Sequence[T], short: Callable[[T, int], Answer]) -> list[Answer]:
-    entries = [short(item, SUMMARY_LENGTHS[0]) for item in items]
-    return entries[: _most(entries, [0.0] * len(entries), PAGE_TOKENS - FRAME_TOKENS)] or entries[:1]
+def _shortened(short: Callable[[T, int], Answer], length: int, item: T) -> Answer:
+    return short(item, length)
 
 
 def _cost(part: Answer | str) -> float:
