@@ -41,8 +41,7 @@ _GET_SCHEMA = {
 
 _LIST_MORE = {
     "name": "list_more",
-    "description": "List the servers, or the tools of one server, from an offset on, where list_mcp_servers or list_tools "
-    "could not show all of them.",
+    "description": "Continue list_mcp_servers, or list_tools of one server, from an offset on where it was cut short.",
     "inputSchema": {
         "type": "object",
         "properties": {
