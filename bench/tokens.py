@@ -91,6 +91,11 @@ async def search_sizes(agent: Agent, queries: Sequence[str]) -> list[int]:
     return [count(await agent.use("search_tools", query=query)) for query in queries]
 
 
+async def details_size(agent: Agent, server: str) -> list[int]:
+    names = [tool["name"] for tool in json.loads(await agent.use("list_tools", server=server))["tools"]]
+    return [count(await agent.use("get_tool_details", server=server, tool=name)) for name in names]
+
+
 def add_searches(report: Report, where: str, sizes: Sequence[int]) -> None:
     note = f"{min(sizes)} to {max(sizes)}, 90 % under {percentile(sizes, 0.9):.0f}"
     report.add(Figure(f"default search answer, median, {where}", statistics.median(sizes), "tokens", 200, note=note))
@@ -101,13 +106,20 @@ async def measure_real(report: Report) -> None:
         specs = real_servers(folder)
         async with agent_before(specs, env) as agent:
             sizes = await search_sizes(agent, REAL_QUERIES)
-            opening = agent.opening
+            opening, definitions = agent.opening, agent.definitions
+            details = [await details_size(agent, spec.name) for spec in specs]
         catalogue = SqliteCatalog(folder / "catalogue.db")
         tools = catalogue.all_tools()
         catalogue.close()
     everything = count(compact([tool.definition for tool in tools]))
+    report.add(Figure("five definitions as clients get them, with their hints", definitions, "tokens", 599))
     report.add(Figure("five definitions and instructions, real servers", opening, "tokens", 599, 450))
     add_searches(report, f"{len(tools)} tools of real servers", sizes)
+    flat = [size for of_server in details for size in of_server]
+    note = f"{min(flat)} to {max(flat)}, 90 % under {percentile(flat, 0.9):.0f}"
+    report.add(
+        Figure(f"details of a tool, median of {len(flat)} real ones", statistics.median(flat), "tokens", note=note)
+    )
     report.add(Figure(f"all {len(tools)} definitions of the {len(specs)} real servers", everything, "tokens"))
     report.add(Figure("saved at the start, real servers", 100 * (1 - opening / everything), "%"))
 
@@ -117,8 +129,10 @@ async def measure_many(report: Report) -> None:
         specs = load_settings(seed(folder, MANY_SERVERS), env=env).servers
         async with agent_before(specs, env) as agent:
             sizes = await search_sizes(agent, QUERIES)
+            listed = count(await agent.use("list_mcp_servers"))
+            report.add(Figure(f"list_mcp_servers, {MANY_SERVERS} servers", listed, "tokens", 600))
             report.add(
-                Figure(f"five definitions and instructions, {MANY_SERVERS} servers", agent.opening, "tokens", 599, 450)
+                Figure(f"five definitions and instructions, {MANY_SERVERS} servers", agent.opening, "tokens", 599)
             )
     add_searches(report, f"{MANY_SERVERS * TOOLS_PER_SERVER} made-up tools", sizes)
 

@@ -42,6 +42,19 @@ def test_a_single_hit_keeps_its_summary() -> None:
     assert pack_hits(hits(0.9, summary=LONG))[0].summary == LONG
 
 
+def test_the_note_counts_in_the_budget() -> None:
+    note = "Servers that could not be read, and what may be done about it. " * 5
+
+    assert len(pack_hits(hits(*[0.5] * 10), note)) < len(pack_hits(hits(*[0.5] * 10)))
+    assert len(pack_hits(hits(0.5), note * 100)) == 1
+
+
+def test_the_note_names_only_the_first_servers_that_could_not_be_read() -> None:
+    said = search_note(found=True, pending=0, server=None, unread=[f"s{number}" for number in range(30)])
+
+    assert "s0, s1, s2, s3, s4 and 25 more" in said
+
+
 def test_the_note_names_the_nearest_domains_only_where_nothing_fits() -> None:
     said = search_note(found=False, pending=0, server=None, near=("github", "jira"))
     assert said == "Nothing fits. Nearest: github, jira. Try other words, or list_mcp_servers."

@@ -25,7 +25,7 @@ from toolcrib import Gateway, Settings, load_settings, open_gateway
 from toolcrib.config.paths import Paths
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.model.server import StdioLaunch
-from toolcrib.server.definitions import instructions
+from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 
@@ -44,7 +44,7 @@ async def counter(*servers: FakeServer) -> AsyncIterator[Gateway]:
 
 @asynccontextmanager
 async def client_of(gateway: Gateway) -> AsyncIterator[Client]:
-    said = instructions([server.name for server in gateway.settings.servers])
+    said = gateway_instructions(gateway)
     async with Client(build_server(MetaTools(gateway), version="1", instructions=said)) as client:
         yield client
 
@@ -61,7 +61,6 @@ async def client_of(gateway: Gateway) -> AsyncIterator[Client]:
         ("cache_enabled", True),
         ("cache_ttl_seconds", 3600),
         ("tool_cache_ttl_seconds", 24 * 3600),
-        ("call_timeout_seconds", 30),
         ("idle_stop_seconds", 300),
         ("max_servers", 1000),
         ("max_tools_per_server", 1000),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import SearchHit
 
@@ -14,6 +15,7 @@ SEARCH_BUDGET_TOKENS = 200
 CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
 HIT_FRAME_CHARACTERS = 52
+NOTE_FRAME_CHARACTERS = 10
 # A hit far below the best one is noise that costs tokens.
 CLIFF = 0.01
 # Below this chance that one of the first three is right they are more likely neighbours of what is wanted than the thing
@@ -28,8 +30,7 @@ WEAK_HIT = 0.35
 FIRST_HITS = 5
 SUMMARY_LENGTHS = (120, 90, 70, 50, 35)
 NEIGHBOURS = 5
-
-SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
+NAMED_SERVERS = 5
 
 
 def fits(hits: Sequence[SearchHit]) -> bool:
@@ -44,20 +45,21 @@ def likely(hits: Sequence[SearchHit]) -> list[SearchHit]:
     return worth_it if fits(hits) else worth_it[:NEIGHBOURS]
 
 
-def pack_hits(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
-    """The best hits down to the cliff that fit the token budget, with summaries as long as leaves room for five."""
+def pack_hits(hits: Sequence[SearchHit], note: str = "") -> tuple[SearchHit, ...]:
+    """The best hits down to the cliff that fit the token budget beside the note, with summaries as long as leaves room for five."""
     worth_it = likely(hits)
     first = min(FIRST_HITS, len(worth_it))
+    room = SEARCH_BUDGET_TOKENS * CHARACTERS_PER_TOKEN - ANSWER_FRAME_CHARACTERS
+    room -= len(note) + NOTE_FRAME_CHARACTERS if note else 0
     for length in SUMMARY_LENGTHS:
-        packed = _packed([replace(hit, summary=summarize(hit.summary, length)) for hit in worth_it])
+        packed = _packed([replace(hit, summary=summarize(hit.summary, length)) for hit in worth_it], room)
         if len(packed) >= first:
             break
     return packed
 
 
-def _packed(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+def _packed(hits: Sequence[SearchHit], left: float) -> tuple[SearchHit, ...]:
     """As many as fit, at least one."""
-    left = SEARCH_BUDGET_TOKENS * CHARACTERS_PER_TOKEN - ANSWER_FRAME_CHARACTERS
     packed: list[SearchHit] = []
     for hit in hits:
         left -= _characters(hit)
@@ -78,15 +80,20 @@ def search_note(
     pending: int,
     server: str | None,
     enabled: bool = True,
+    is_empty: bool = False,
     near: Sequence[str] = (),
+    unread: Sequence[str] = (),
     elsewhere: Sequence[str] = (),
 ) -> str:
     """What the caller should know beside the hits; usually nothing.
 
-    `near` are the domains closest to a query that nothing fits, `elsewhere` servers of registries that may fit.
+    `is_empty` is a gateway without any server. `near` are the domains closest to a query that nothing fits, `unread` the
+    servers whose tools could not be read, `elsewhere` servers of registries that may fit.
     """
     if not enabled:
         return SWITCHED_OFF
+    if is_empty:
+        return NO_SERVERS
     notes = []
     if not found:
         where = f" on server {server}" if server else ""
@@ -95,6 +102,13 @@ def search_note(
     if pending:
         noun = "server is" if pending == 1 else "servers are"
         notes.append(f"{pending} {noun} still being read; search again shortly.")
+    if unread:
+        notes.append(f"Not searched, since their tools could not be read: {_named(unread)}. list_mcp_servers says why.")
     if elsewhere:
         notes.append(f"Not installed, but may fit (a person must add them): {', '.join(elsewhere)}.")
     return " ".join(notes)
+
+
+def _named(servers: Sequence[str]) -> str:
+    more = len(servers) - NAMED_SERVERS
+    return ", ".join(servers[:NAMED_SERVERS]) + (f" and {more} more" if more > 0 else "")

@@ -173,9 +173,8 @@ class Gateway:
         most = min(limit or DEFAULT_HITS, MOST_HITS)
         found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
-        packed = tuple(hits) if limit is not None else pack_hits(hits)
-        elsewhere = self._elsewhere(query, hits) if server is None else ()
-        note = self._search_note(hits, server, elsewhere)
+        note = self._search_note(hits, server, self._elsewhere(query, hits) if server is None else ())
+        packed = tuple(hits) if limit is not None else pack_hits(hits, note)
         return SearchAnswer(packed, note) if fits(hits) else SearchAnswer((), note, nearest=packed)
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
@@ -310,7 +309,9 @@ class Gateway:
             pending=self._discovery.pending,
             server=server,
             enabled=self.settings.enabled,
+            is_empty=not self._stock.specs,
             near=near_domains(hits[:NEIGHBOURS]) if server is None else (),
+            unread=[name for name in self._stock.unread() if server in (None, name)],
             elsewhere=elsewhere,
         )
 

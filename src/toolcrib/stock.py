@@ -173,6 +173,15 @@ class Stock:
         record = self.broken(server)
         return None if record is None else self._freshness.seconds_to_retry(record, self._now())
 
+    def unread(self) -> list[str]:
+        """The servers whose tools nobody has read, because reading them failed."""
+        try:
+            records = self.records()
+        except StoreUnavailable:
+            return []
+        found = ((name, records.get(name)) for name in self._specs)
+        return [name for name, record in found if record is not None and record.read_at is None and record.error]
+
     def is_old(self, server: str) -> bool:
         """Whether a server's tools are older than their time to live."""
         record = self.record(server)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolcrib.capabilities.domains import extract_primary_domain, infer_domains, topics
+from toolcrib.capabilities.topic_words import known_topics
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ValidationError
 from toolcrib.model.status import ServerStatus
@@ -67,7 +68,7 @@ def _told_by_its_tools(stock: Stock, name: str) -> str:
 def counter_topics(stock: Stock, servers: Iterable[str], most: int) -> list[str]:
     """What the tools of some servers are about, only in words we know: this text stands where clients trust it."""
     try:
-        return topics((tool for name in servers for tool in _enabled_names(stock, name)), most, known_only=True)
+        return known_topics((tool for name in servers for tool in _enabled_names(stock, name)), most)
     except StoreUnavailable:
         return []  # a gateway whose catalogue can't be read now starts all the same
 

@@ -95,5 +95,6 @@ def test_the_built_in_tools_say_whether_they_change_anything() -> None:
     assert {built_in.name: built_in.annotations for built_in in BUILT_IN_TOOLS} == {
         "read_result": {"readOnlyHint": True},
         "get_schema": {"readOnlyHint": True},
+        "list_more": {"readOnlyHint": True},
         "introspect_server": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True},
     }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,14 @@ async def test_one_call_with_the_least_arguments_shows_what_a_tool_returns() -> 
     rows = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     assert found == {"type": "array", "items": rows}
     assert server.asked == [{"owner": ""}]
+
+
+async def test_a_tool_that_does_not_answer_is_not_waited_for() -> None:
+    async def never(_: Mapping[str, Any]) -> ToolResult:
+        return await asyncio.get_running_loop().create_future()
+
+    async with asyncio.timeout(10):
+        assert await introspect_output(reading_tool(), never, seconds=0.01) is None
 
 
 async def test_a_declared_schema_needs_no_call() -> None:

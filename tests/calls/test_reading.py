@@ -96,6 +96,50 @@ def test_grep_gives_matching_lines_with_their_numbers() -> None:
     assert excerpt("alpha\nbeta\nalphabet", {"grep": "^alpha"}) == "1: alpha\n3: alphabet"
 
 
+LOGS = {
+    "jobs": [
+        {"name": "build", "log": 'start\r\nERROR: disk "full"\nthe naïve end', "code": 1},
+        {"name": 'say "hi"', "log": "", "a/b": None},
+    ]
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        ("^ERROR", '/jobs/0/log:2: ERROR: disk "full"'),
+        ("naïve", "/jobs/0/log:3: the naïve end"),
+        ("start$", "/jobs/0/log:1: start"),
+        ('"name": "build"', '/jobs/0/name: "build"'),
+        ('say "hi"', '/jobs/1/name: "say "hi""'),
+        ("code", "/jobs/0/code: 1"),
+        ("null", "/jobs/1/a~1b: null"),
+        ("name", '/jobs/0/name: "build"\n/jobs/1/name: "say "hi""'),
+        (r"\\n", "[no line matches]"),
+    ],
+)
+def test_grep_works_on_the_lines_a_person_would_see_of_json(indent: int | None, pattern: str, lines: str) -> None:
+    assert excerpt(json.dumps(LOGS, indent=indent), {"grep": pattern}) == lines
+
+
+def test_what_grep_finds_in_json_can_be_read_by_the_pointer_it_gives() -> None:
+    text = json.dumps(LOGS)
+    place = excerpt(text, {"pointer": "/jobs", "grep": "build"}).partition(": ")[0]
+
+    assert place == "/jobs/0/name"
+    assert excerpt(text, {"pointer": place}) == "build"
+
+
+@pytest.mark.parametrize(("text", "found"), [('"one\\ntwo"', "2: two"), ('["a","b\\ntwo"]', "/1:2: two")])
+def test_a_text_that_was_written_as_a_json_string_is_searched_by_its_lines(text: str, found: str) -> None:
+    assert excerpt(text, {"grep": "^two"}) == found
+
+
+def test_json_nested_without_end_is_searched_as_the_text_it_is() -> None:
+    assert excerpt("[" * 100_000 + "\nneedle", {"grep": "needle"}) == "2: needle"
+
+
 def test_grep_without_a_match_says_so() -> None:
     assert excerpt("alpha", {"grep": "omega"}) == "[no line matches]"
 

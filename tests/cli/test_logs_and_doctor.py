@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +77,16 @@ def test_the_doctor_tries_every_server_and_gives_each_failure_a_code_and_a_next_
         "called": "ping",
     }
     assert all(server["nextStep"] and server["message"] for name, server in by_name.items() if name != "friendly")
+
+
+def test_the_doctor_does_not_wait_long_for_a_tool_that_hangs(machine: Machine) -> None:
+    program, log = Path(__file__).parents[1] / "journeys" / "programs" / "scripted_server.py", Path.cwd() / "log"
+    entry = {"command": sys.executable, "args": ["-I", "-S", str(program), str(log), "legacy"]}
+    machine.configure(f"discovery: {json.dumps({'listTimeout': 2, 'servers': {'hanging': entry}})}")
+
+    (checked,) = machine.run("doctor", "--json").json["servers"]
+
+    assert (checked["code"], "look: no answer within 2 s" in checked["message"]) == ("SERVER_TIMEOUT", True)
 
 
 def test_the_doctors_words(machine: Machine) -> None:

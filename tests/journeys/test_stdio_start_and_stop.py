@@ -30,11 +30,11 @@ def said(answer: dict[str, Any]) -> Any:
 async def test_with_no_configuration_at_all_it_starts_and_says_so(workshop: Workshop):
     async with workshop.lines(*PYTHON_M, "serve") as client:
         hello = await client.initialize()
-        assert "None is configured yet" in hello["result"]["instructions"]
+        assert "No server is configured yet" in hello["result"]["instructions"]
         listed = said(await client.call(1, "list_mcp_servers"))
         assert listed["servers"] == []
         assert "No server is configured" in listed["note"]
-        assert "Nothing fits" in said(await client.call(2, "search_tools", query="send a mail"))["note"]
+        assert "toolcrib adopt" in said(await client.call(2, "search_tools", query="send a mail"))["note"]
         nothing = await client.execute(3, "mail", "send")
         assert line_failure(nothing)["code"] == "SERVER_NOT_FOUND"
         assert await client.leave() == 0

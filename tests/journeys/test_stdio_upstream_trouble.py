@@ -21,6 +21,7 @@ from tests.journeys.stdio_gateway import (
     execution,
     failure,
     run,
+    text,
 )
 from tests.servers.launch import Launch
 
@@ -216,6 +217,32 @@ async def test_a_call_that_hangs_ends_with_a_timeout_and_is_cancelled_on_the_ser
             await assert_cancelled(scripted)
             assert await run(client, era, "echo", text="after it") == "after it"
             assert len(scripted.starts) == 1
+
+
+@both_modes
+async def test_a_slow_call_goes_on_as_long_as_it_reports_progress(workshop: Workshop, mode: str):
+    workshop.configure({"slow": workshop.scripted("slow")}, callTimeout=1.5)
+    heard: list[float] = []
+
+    async def hear(progress: float, _total: float | None, _message: str | None) -> None:
+        heard.append(progress)
+
+    async with workshop.client(mode) as client:
+        asked = {"server": "slow", "tool": "crawl", "arguments": {"steps": 6, "seconds": 0.5}}
+        result = await client.call_tool("execute_tool", asked, progress_callback=hear)
+
+    assert text(result) == "there"
+    assert heard == [0, 1, 2, 3, 4, 5]
+
+
+async def test_the_timeout_of_one_tool_may_differ(workshop: Workshop):
+    workshop.configure({"one": workshop.scripted("one", toolTimeouts={"han*": 0.5})})
+
+    async with workshop.client() as client:
+        error = failure(await execute(client, "one", "hang"))
+
+    assert error["code"] == "TOOL_EXECUTION_TIMEOUT"
+    assert "0.5 s" in error["message"]
 
 
 async def assert_cancelled(scripted: Scripted) -> None:

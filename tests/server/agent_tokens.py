@@ -14,7 +14,7 @@ from mcp import Client
 from toolcrib.app.online import open_gateway
 from toolcrib.config.settings import Settings
 from toolcrib.model.server import ServerSpec
-from toolcrib.server.definitions import instructions
+from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 
@@ -22,6 +22,8 @@ with warnings.catch_warnings():
     # It opens its vocabulary by a door of the standard library that is about to close.
     warnings.simplefilter("ignore", DeprecationWarning)
     import bpe_openai
+
+FOR_CLIENTS = frozenset({"annotations", "_meta"})
 
 _encoding = bpe_openai.get_encoding("o200k_base")
 
@@ -35,11 +37,18 @@ def compact(value: object) -> str:
 
 
 class Agent:
-    """Uses the five tools; `spent` is all it has read and written so far, the definitions included."""
+    """Uses the five tools; `spent` is all it has read and written so far, the definitions included.
+
+    `opening` is what a model reads before its first word; `definitions` are the five as they stand on the wire, with the
+    hints that only its client reads.
+    """
 
     def __init__(self, client: Client, definitions: Sequence[Mapping[str, Any]]) -> None:
         self._client = client
-        self.opening = count(compact(definitions)) + count(client.instructions or "")
+        self.definitions = count(compact(definitions))
+        self.instructions = count(client.instructions or "")
+        read = [{key: value for key, value in one.items() if key not in FOR_CLIENTS} for one in definitions]
+        self.opening = count(compact(read)) + self.instructions
         self.spent = self.opening
 
     async def use(self, meta_tool: str, /, **arguments: Any) -> str:
@@ -64,7 +73,7 @@ async def agent_before(servers: Sequence[ServerSpec], env: Mapping[str, str] = o
     async with open_gateway(settings=Settings(servers=tuple(servers)), env=env) as gateway:
         for spec in servers:
             assert await gateway.list_tools(spec.name), f"{spec.name} could not be read"
-        said = instructions([spec.name for spec in servers])
+        said = gateway_instructions(gateway)
         async with Client(build_server(MetaTools(gateway), version="1", instructions=said)) as client:
             listed = await client.list_tools()
             yield Agent(client, [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools])

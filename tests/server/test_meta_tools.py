@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
+from tests.server.agent_tokens import compact, count
 from toolcrib import Settings, open_gateway
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.settings import ToolRule
@@ -86,12 +87,17 @@ async def test_servers_are_listed() -> None:
         }
 
 
-async def test_many_servers_are_listed_in_the_short_form() -> None:
-    async with client(servers=tuple(spec(f"s{number}") for number in range(31))) as agent:
+async def test_many_servers_are_listed_with_the_way_to_the_rest() -> None:
+    async with client(servers=tuple(spec(f"s{number}") for number in range(60))) as agent:
         answer = await agent.ask("list_mcp_servers")
+        rest = {"server": "toolcrib", "tool": "list_more", "arguments": {"offset": len(answer["servers"])}}
+        page = json.loads((await agent.raw("execute_tool", rest))["content"][0]["text"])["result"]
 
-    assert answer["servers"][0] == {"name": "s0", "toolCount": 0, "enabledCount": 0, "status": "error"}
+    shown = answer["servers"][0]
+    assert (shown["name"], shown["status"]) == ("s0", "error")
+    assert "was not found" in shown["reason"]
     assert answer["note"]
+    assert page["servers"][0]["name"] == f"s{len(answer['servers'])}"
 
 
 async def test_a_switched_off_counter_says_so_at_every_turn() -> None:
@@ -114,6 +120,17 @@ async def test_a_search_gives_hits_and_honours_limit_and_server() -> None:
         assert len((await agent.ask("search_tools", query="file", limit="1"))["results"]) == 1
         on_web = await agent.ask("search_tools", query="read", server="web")
         assert {found["server"] for found in on_web["results"]} == {"web"}
+
+
+async def test_a_search_with_a_note_stays_within_the_budget_of_a_search() -> None:
+    many = FakeServer("files", [tool(f"find_thing_{number}", "Find a thing of some kind here") for number in range(40)])
+
+    async with client(many, servers=(spec("files"), *(spec(f"broken-{number}") for number in range(9)))) as agent:
+        answer = await agent.ask("search_tools", query="find a thing")
+
+    assert "and 4 more" in answer["note"]
+    assert len(answer["results"]) >= 3
+    assert count(compact(answer)) <= 200
 
 
 @pytest.mark.parametrize(
@@ -158,11 +175,54 @@ async def test_tools_of_a_server_are_listed() -> None:
         assert len((await agent.ask("list_tools", server="files", includeDisabled=None))["tools"]) == 2
 
 
-async def test_many_tools_are_listed_in_the_short_form() -> None:
-    async with client(FakeServer("files", [tool(f"t{number}") for number in range(51)])) as agent:
-        answer = await agent.ask("list_tools", server="files")
+async def test_many_tools_are_listed_to_the_last_one() -> None:
+    names = [f"find_a_thing_of_kind_{number}" for number in range(98)]
 
-    assert answer["tools"][0] == {"name": "t0", "enabled": True}
+    async with client(
+        FakeServer("files", [tool(name, "Find a thing of this kind for me.") for name in names])
+    ) as agent:
+        answer = await agent.ask("list_tools", server="files")
+        read, offset = [listed["name"] for listed in answer["tools"]], len(answer["tools"])
+        while offset is not None:
+            asked = {"server": "toolcrib", "tool": "list_more", "arguments": {"server": "files", "offset": offset}}
+            page = json.loads((await agent.raw("execute_tool", asked))["content"][0]["text"])["result"]
+            read += [listed["name"] for listed in page["tools"]]
+            offset = page.get("next")
+        refused = await agent.ask("execute_tool", server="toolcrib", tool="list_more", arguments={"server": "nobody"})
+
+    assert answer["tools"][0] == {"name": names[0], "summary": "Find a thing of this kind for me."}
+    assert read == names
+    assert refused["error"]["code"] == "SERVER_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("list_mcp_servers", {}),
+        ("search_tools", {"query": "read a file"}),
+        ("list_tools", {"server": "files"}),
+        ("get_tool_details", {"server": "files", "tool": "read_file"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "arguments": {}}),
+    ],
+)
+async def test_without_any_server_every_answer_says_what_a_person_can_do(name: str, arguments: dict[str, Any]) -> None:
+    async with client(servers=()) as agent:
+        answer = await agent.ask(name, **arguments)
+
+    assert "toolcrib adopt" in answer.get("note", answer.get("error", {}).get("hint"))
+
+
+async def test_a_search_names_the_servers_that_could_not_be_read() -> None:
+    async with client(files(), servers=(spec("files"), spec("tracker"), spec("mail"))) as agent:
+        answer = await agent.ask("search_tools", query="create a ticket")
+        fitting = await agent.ask("search_tools", query="read_file")
+        there = await agent.ask("search_tools", query="read_file", server="files")
+        broken = await agent.ask("search_tools", query="ticket", server="tracker")
+
+    assert "could not be read: tracker, mail. list_mcp_servers says why." in answer["note"]
+    assert "tracker, mail" in fitting["note"]
+    assert "note" not in there
+    assert "could not be read: tracker." in broken["note"]
 
 
 async def test_a_server_that_can_not_be_read_has_no_tools_and_says_why() -> None:
@@ -238,7 +298,10 @@ async def test_details_are_given_also_for_a_tool_named_with_its_server() -> None
         ("get_tool_details", {"server": "files", "tool": None}),
         ("execute_tool", {"server": "files"}),
         ("execute_tool", {"server": ["files"], "tool": "read_file"}),
-        ("execute_tool", {"server": "files", "tool": "read_file", "path": "/x"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "pth": "/x"}),
+        ("execute_tool", {"server": "files", "tool": "read_file", "path": "/x", "arguments": {"path": "/y"}}),
+        ("execute_tool", {"server": "files", "tool": "write_file", "path": "/x"}),
+        ("execute_tool", {"tool": "read_file", "path": "/x"}),
         ("execute_tool", b"[]"),
         ("execute_tool", b"{"),
         ("execute_tool", b"[" * 100_000),
@@ -318,6 +381,72 @@ async def test_the_callers_own_json_is_what_the_server_gets() -> None:
     assert b'"arguments":' + raw in seen[0]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        b'{"server":"files","tool":"read_file","path":"/x"}',
+        b'{"server":"files","tool":"read_file","arguments":{},"path":"/x"}',
+        b'{"server":"files","tool":"read_file","arguments":null,"path":"/x"}',
+        b'{"path":"/x","tool":"files:read_file","server":"files"}',
+        b'{"server":"files","tool":"read_file","arguments":"{\\n \\"path\\":\\r\\n\\"/x\\"}"}',
+    ],
+)
+async def test_arguments_beside_server_and_tool_are_taken_where_the_tool_knows_them(arguments: bytes) -> None:
+    server = files()
+
+    async with client(server) as agent:
+        await agent.raw("execute_tool", arguments)
+
+    assert server.calls == [("read_file", {"path": "/x"})]
+
+
+async def test_arguments_that_can_not_be_told_apart_are_answered_with_how_to_write_them() -> None:
+    own = {"type": "object", "properties": {"server": {"type": "string"}, "path": {"type": "string"}}}
+    server = FakeServer("files", [READ, tool("copy_file", inputSchema=own)])
+
+    async with client(server) as agent:
+        both = await agent.refusal("execute_tool", {"server": "files", "tool": "copy_file", "path": "/x"})
+        unknown = await agent.refusal(
+            "execute_tool", {"server": "files", "tool": "read_file", "params": {"path": "/x"}}
+        )
+        nowhere = (await agent.ask("execute_tool", server="files", tool="raed_file", path="/x"))["error"]
+
+    assert '"tool":"copy_file","arguments":{"path":…}' in both.message
+    assert "params must be inside arguments" in unknown.message
+    assert nowhere["code"] == "TOOL_NOT_FOUND"
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"count": "3"}, {"count": 3}),
+        ({"deep": "true", "count": "07"}, None),
+        ({"options": '{\n"depth": "2"}'}, {"options": {"depth": 2}}),
+        ({"options": {"depth": "2"}, "note": "3"}, {"options": {"depth": 2}, "note": "3"}),
+    ],
+)
+async def test_a_value_that_was_only_written_as_a_text_is_taken_for_the_value(
+    given: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer"},
+            "deep": {"type": "boolean"},
+            "note": {"type": "string"},
+            "options": {"type": "object", "properties": {"depth": {"type": "integer"}}},
+        },
+    }
+    server = FakeServer("files", [tool("find", inputSchema=schema)])
+
+    async with client(server) as agent:
+        answer = await agent.raw("execute_tool", {"server": "files", "tool": "find", "arguments": given})
+
+    assert server.calls == ([] if sent is None else [("find", sent)])
+    assert answer.get("isError", False) is (sent is None)
+
+
 async def test_wrong_arguments_say_which_field_and_why() -> None:
     async with client() as agent:
         error = (await agent.run("read_file", {"path": 5}))["error"]
@@ -364,6 +493,19 @@ async def test_a_failing_tool_is_an_error_body_with_its_structure() -> None:
     assert (answer["isError"], answer["structuredContent"]) == (True, {"errno": 28})
 
 
+async def test_the_structure_of_a_failure_stands_beside_its_words_for_a_client_that_would_show_it_alone() -> None:
+    failed = {**text("disk full"), "isError": True, "structuredContent": {"errno": 28}}
+    claude = Request(Caller("claude-code", "stdio", "stdio:claude-code"))
+
+    async with client(files(tools={"write_file": lambda _: failed})) as agent:
+        answer = await agent.raw("execute_tool", {"server": "files", "tool": "write_file"}, claude)
+
+    body, structure = (json.loads(block["text"]) for block in answer["content"])
+    assert (body["error"]["message"], structure) == ("disk full", {"errno": 28})
+    assert answer["isError"] is True
+    assert "structuredContent" not in answer
+
+
 async def test_a_large_result_is_read_to_its_end_through_its_handle() -> None:
     large = "\n".join(f"line {number}" for number in range(20_000))
 
@@ -404,6 +546,25 @@ async def test_another_client_can_not_read_it() -> None:
         answer = await agent.raw("execute_tool", arguments, Request(Caller("other", "stdio", "stdio:other")))
 
     assert json.loads(answer["content"][0]["text"])["error"]["code"] == "RESULT_EXPIRED"
+
+
+async def test_an_answer_of_ours_that_the_client_would_cut_is_kept_for_it_too() -> None:
+    codex = Request(Caller("codex-mcp-client", "stdio", "stdio:codex-mcp-client"))
+    many = FakeServer("files", [tool(f"find_thing_{number}", "Find a thing " * 20) for number in range(150)])
+
+    async with client(many) as agent:
+        whole = await agent.raw("search_tools", {"query": "find a thing", "limit": 100})
+        preview = await agent.raw("search_tools", {"query": "find a thing", "limit": 100}, codex)
+        handle = json.loads(preview["content"][0]["text"])["handle"]
+        reading = {
+            "server": "toolcrib",
+            "tool": "read_result",
+            "arguments": {"handle": handle, "pointer": "/results/99"},
+        }
+        last = await agent.raw("execute_tool", reading, codex)
+
+    assert len(json.dumps(whole)) > 10_240 > len(json.dumps(preview))
+    assert json.loads(last["content"][0]["text"])["result"] == json.loads(whole["content"][0]["text"])["results"][99]
 
 
 async def test_a_shelf_that_is_full_lets_the_result_pass_whole(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,57 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from toolcrib.model.call import ExecutionError
-from toolcrib.model.status import CONNECTED, ServerStatus
-from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.view import SearchAnswer, SearchHit
 from toolcrib.server import render
-
-
-def server(name: str = "files", status: ServerStatus = CONNECTED) -> ServerSummary:
-    return ServerSummary(name, "Files.", 3, 2, status, title="My Files", transport="stdio")
-
-
-def test_servers_are_shown_with_counts_and_status_and_nothing_for_people_only() -> None:
-    assert render.servers([server()], enabled=True) == {
-        "servers": [
-            {"name": "files", "description": "Files.", "toolCount": 3, "enabledCount": 2, "status": "connected"}
-        ]
-    }
-
-
-def test_a_server_in_trouble_is_shown_with_a_bounded_reason() -> None:
-    shown = render.servers([server(status=ServerStatus("error", "x" * 500))], enabled=True)["servers"][0]
-
-    assert (shown["status"], len(shown["reason"])) == ("error", 200)
-
-
-@pytest.mark.parametrize(("count", "is_short"), [(30, False), (31, True)])
-def test_above_thirty_servers_only_names_and_counts_are_given_with_a_note(count: int, is_short: bool) -> None:
-    answer = render.servers([server(f"s{number}") for number in range(count)], enabled=True)
-
-    assert len(answer["servers"]) == count
-    assert ("note" in answer) is is_short
-    assert set(answer["servers"][0]) >= {"name", "toolCount", "enabledCount"}
-    assert ("description" in answer["servers"][0]) is not is_short
-
-
-def test_a_broken_server_is_marked_in_a_long_list_too() -> None:
-    many = [server(f"s{number}") for number in range(30)]
-    answer = render.servers([*many, server("broken", status=ServerStatus("error", "gone"))], enabled=True)
-
-    assert [shown["name"] for shown in answer["servers"] if shown.get("status") == "error"] == ["broken"]
-
-
-@pytest.mark.parametrize(("enabled", "words"), [(True, "No server is configured"), (False, "discovery.enabled: false")])
-def test_an_empty_counter_says_why(enabled: bool, words: str) -> None:
-    answer = render.servers([], enabled=enabled)
-
-    assert answer["servers"] == []
-    assert words in answer["note"]
 
 
 def test_hits_are_shown_without_empty_fields_and_with_the_note() -> None:
@@ -74,79 +29,6 @@ def test_where_nothing_fits_an_agent_gets_the_nearest_tools_as_before_with_the_n
         "results": [{"server": "a", "tool": "b", "summary": "Does it.", "relevance": 0.1}],
         "note": "Nothing fits.",
     }
-
-
-def summary(name: str, *, enabled: bool = True) -> ToolSummary:
-    return ToolSummary("files", name, "Does it.", enabled, ("t",))
-
-
-def test_tools_are_shown_with_whether_they_are_enabled() -> None:
-    assert render.tools("files", [summary("a"), summary("b", enabled=False)]) == {
-        "server": "files",
-        "tools": [
-            {"name": "a", "summary": "Does it.", "enabled": True, "tags": ["t"]},
-            {"name": "b", "summary": "Does it.", "enabled": False, "tags": ["t"]},
-        ],
-    }
-
-
-@pytest.mark.parametrize(("count", "is_short"), [(50, False), (51, True)])
-def test_above_fifty_tools_only_names_are_given_with_a_note(count: int, is_short: bool) -> None:
-    answer = render.tools("files", [summary(f"t{number}") for number in range(count)])
-
-    assert len(answer["tools"]) == count
-    assert ("summary" in answer["tools"][0]) is not is_short
-    assert ("note" in answer) is is_short
-
-
-def test_why_no_tools_are_known_is_said() -> None:
-    assert render.tools("files", [], "It is gone.") == {"server": "files", "tools": [], "note": "It is gone."}
-
-
-def details(**more: Any) -> ToolDetails:
-    values: dict[str, Any] = {
-        "server": "files",
-        "tool": "read",
-        "description": "Reads.",
-        "parameters": (Parameter("path", "string", "Which file", required=True), Parameter("n", "integer", "", False)),
-        "signature": "",
-        "enabled": True,
-        "tags": (),
-        "examples": (),
-        "returns": "",
-        "definition": {},
-    }
-    return ToolDetails(**{**values, **more})
-
-
-def test_details_hold_the_parameters_and_leave_out_what_is_empty() -> None:
-    assert render.details(details()) == {
-        "server": "files",
-        "tool": "read",
-        "description": "Reads.",
-        "parameters": [
-            {"name": "path", "type": "string", "description": "Which file", "required": True},
-            {"name": "n", "type": "integer", "required": False},
-        ],
-    }
-
-
-def test_details_add_signature_examples_and_returns_where_there_are_some() -> None:
-    answer = render.details(details(signature="read(x)", examples=({"path": "/"},), returns="string", enabled=False))
-
-    assert (answer["signature"], answer["examples"], answer["returns"]) == ("read(x)", [{"path": "/"}], "string")
-    assert answer["enabled"] is False
-
-
-def test_a_tool_without_parameters_says_so() -> None:
-    assert render.details(details(parameters=()))["parameters"] == []
-
-
-def test_a_novel_for_a_description_is_cut_with_the_way_to_the_rest() -> None:
-    description = render.details(details(description="x" * 5000))["description"]
-
-    assert len(description) < 2100
-    assert "get_schema" in description
 
 
 def test_a_failure_has_its_code_and_no_empty_fields() -> None:

@@ -47,6 +47,11 @@ async def test_five_definitions_and_instructions_stay_under_600_tokens(servers: 
         assert agent.opening < 600
 
 
+async def test_five_definitions_with_their_hints_for_clients_stay_under_600_tokens(servers: Sequence[ServerSpec]):
+    async with agent_before(servers) as agent:
+        assert agent.definitions < 600
+
+
 async def test_five_definitions_and_instructions_reach_the_aim_of_450_tokens(servers: Sequence[ServerSpec]):
     async with agent_before(servers) as agent:
         assert agent.opening <= 450

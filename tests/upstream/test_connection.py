@@ -213,8 +213,8 @@ async def test_the_owner_is_told_whom_it_met() -> None:
 async def test_a_call_that_takes_too_long_is_cancelled_on_the_server() -> None:
     server = hanging()
 
-    async with connected(server, call_seconds=30.0) as watched:
-        with pytest.raises(CallTimeout, match="within 30 s") as caught:
+    async with connected(server) as watched:
+        with pytest.raises(CallTimeout, match="within 300 s") as caught:
             await watched.call()
         await eventually(lambda: server.cancelled)
         assert "Outcome unknown" in caught.value.hint
@@ -226,6 +226,54 @@ async def test_the_entrys_own_call_time_is_used() -> None:
     async with connected(hanging(), entry=spec(timeout_seconds=2.0)) as watched:
         with pytest.raises(CallTimeout, match="within 2 s"):
             await watched.call()
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("read", 2), ("export_all", 1800), ("export_one", 5), ("other", 60)])
+async def test_a_tool_may_have_a_time_of_its_own(name: str, seconds: int) -> None:
+    timeouts = {"export_*": 1800.0, "export_one": 5.0, "read": 2.0}
+    server = FakeServer(tools={name: _never})
+
+    async with connected(server, entry=spec(timeout_seconds=60.0, tool_timeouts=timeouts)) as watched:
+        started = now()
+        with pytest.raises(CallTimeout, match=f"within {seconds} s"):
+            await watched.call(name)
+        assert seconds <= now() - started < seconds + 1
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_progress_starts_the_time_of_a_call_anew(era: Any) -> None:
+    server = FakeServer(era=era)
+
+    async def work(_: dict[str, Any]) -> dict[str, Any]:
+        token = server.heard[-1][1]["_meta"]["progressToken"]
+        for number in range(10):
+            await asyncio.sleep(200)
+            server.notify("notifications/progress", {"progressToken": token, "progress": number})
+        return text("done")
+
+    server.tools["read"] = work
+    heard: list[CallEvent] = []
+    async with connected(server, call_seconds=300.0) as watched:
+        started = now()
+        assert await watched.call(listener=heard.append) == "done"
+        assert now() - started >= 2_000
+        assert len(heard) == 10
+
+
+async def test_log_messages_and_another_calls_progress_do_not_start_it_anew() -> None:
+    server = FakeServer()
+
+    async def talk(_: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(10):
+            await asyncio.sleep(100)
+            server.notify("notifications/message", {"level": "info", "data": "still here"})
+            server.notify("notifications/progress", {"progressToken": 999, "progress": 1})
+        return text("done")
+
+    server.tools["read"] = talk
+    async with connected(server, call_seconds=300.0) as watched:
+        with pytest.raises(CallTimeout, match="within 300 s"):
+            await watched.call(listener=lambda _: None)
 
 
 async def test_a_cancelled_call_is_cancelled_on_the_server() -> None:

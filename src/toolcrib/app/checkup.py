@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from toolcrib.errors import (
     ToolExecutionError,
 )
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller
+from toolcrib.model.call import Caller, ExecutionResult
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.model.view import ToolDetails
 from toolcrib.upstream.program import find_program
@@ -89,12 +90,22 @@ async def _call_harmless(gateway: Gateway, server: str, tools: list[str]) -> str
     for tool in tools:
         details = await gateway.get_tool_details(server, tool)
         if details is not None and _is_harmless(details):
-            outcome = await gateway.execute_tool(server, tool, {}, caller=CALLER)
+            outcome = await _called(gateway, server, tool)
             if outcome.error is not None:
                 step = "The server runs, but its tool fails: the message above is the tool's own."
                 raise _Trouble(outcome.error.code, f"{tool}: {outcome.error.message}", outcome.error.hint or step)
             return tool
     return ""
+
+
+async def _called(gateway: Gateway, server: str, tool: str) -> ExecutionResult:
+    """A trial call; it gets no more time than the list of tools did, since a person waits for all servers together."""
+    seconds = gateway.settings.list_timeout_seconds
+    try:
+        async with asyncio.timeout(seconds):
+            return await gateway.execute_tool(server, tool, {}, caller=CALLER)
+    except TimeoutError:
+        raise _Trouble("SERVER_TIMEOUT", f"{tool}: no answer within {seconds:g} s", "See why it is slow.") from None
 
 
 def _is_harmless(details: ToolDetails) -> bool:

@@ -10,6 +10,7 @@ from toolcrib.app.capabilities import capability_files
 from toolcrib.app.discovering import call_limit
 from toolcrib.app.from_settings import result_files
 from toolcrib.app.gateway_parts import GatewayParts
+from toolcrib.app.list_more import listed_more
 from toolcrib.app.service_capabilities import capability_desk
 from toolcrib.app.service_types import OutputSchemas, published_type
 from toolcrib.app.strangers import OutboundCheck, Strangers
@@ -27,7 +28,9 @@ from toolcrib.calls.retry import Retry
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.gateway import Gateway
+from toolcrib.listing import LIST_MORE
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.schema.validate import ArgumentChecker
 
@@ -39,10 +42,17 @@ def wired_gateway(
     stock, shelf = parts.offline.stock, result_files(parts.settings, parts.paths)
 
     async def introspect_server(call: ToolCall) -> ToolResult:
-        strangers = Strangers(service, seconds=parts.settings.call_timeout_seconds)
+        strangers = Strangers(service, seconds=parts.settings.list_timeout_seconds)
         return await IntrospectServer(parts.capabilities().review, strangers)(call)
 
-    built_in = BuiltIn(stock, shelf, {"introspect_server": introspect_server})
+    def display(client: str) -> ClientDisplay:
+        return display_of(client) if parts.settings.fit_clients else ALL_OF_THE_CONTENT
+
+    async def list_more(call: ToolCall) -> ToolResult:
+        return await listed_more(gateway, call.arguments)
+
+    more = {"introspect_server": introspect_server, LIST_MORE: list_more}
+    built_in = BuiltIn(stock, shelf, more, display=display)
 
     async def call_tool(call: ToolCall) -> ToolResult:
         return await (built_in.call(call) if call.server == BUILT_IN_SERVER else parts.pool.call(call))
@@ -53,7 +63,7 @@ def wired_gateway(
     chained = _chain(parts, call_tool)
     introspector = Introspector(stock, parts.offline.store, chained, inputs=inputs, now=time.time)
     service = _service(parts, chained, OutputSchemas(stock, introspector, inputs))
-    return Gateway(
+    gateway = Gateway(
         stock=stock,
         discovery=parts.discovery,
         discovery_service=service,
@@ -66,6 +76,7 @@ def wired_gateway(
         learn=learn,
         hints=parts.hints,
     )
+    return gateway
 
 
 def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:

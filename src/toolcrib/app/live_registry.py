@@ -31,7 +31,7 @@ async def open_clients(
     async with open_web(
         user_agent=f"toolcrib/{VERSION}",
         connect_seconds=settings.connect_timeout_seconds,
-        seconds=settings.call_timeout_seconds,
+        seconds=settings.list_timeout_seconds,
         max_bytes=settings.max_http_body_bytes,
     ) as web:
         yield [

@@ -12,6 +12,7 @@ from toolcrib.calls.reading import excerpt
 from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.client_display import ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
 from toolcrib.stock import Stock
@@ -20,11 +21,19 @@ BuiltInTool = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class BuiltIn:
-    """Runs the built-in tools; `more` are those that need parts of their own."""
+    """Runs the built-in tools; `more` are those that need parts of their own, `display` is how a client shows results."""
 
-    def __init__(self, stock: Stock, shelf: ResultShelf, more: Mapping[str, BuiltInTool] | None = None) -> None:
+    def __init__(
+        self,
+        stock: Stock,
+        shelf: ResultShelf,
+        more: Mapping[str, BuiltInTool] | None = None,
+        *,
+        display: Callable[[str], ClientDisplay] = display_of,
+    ) -> None:
         self._stock = stock
         self._shelf = shelf
+        self._display = display
         self._tools: Mapping[str, BuiltInTool] = {
             "read_result": self._read_result,
             "get_schema": self._get_schema,
@@ -39,8 +48,9 @@ class BuiltIn:
 
     async def _read_result(self, call: ToolCall) -> ToolResult:
         data = self._shelf.get(call.caller.key, str(call.arguments["handle"]))
+        text, fitting = data.decode("utf-8", "replace"), self._display(call.caller.name).fitting
         # In a thread: parsing or searching megabytes takes a while, and others are waiting.
-        return _text(await asyncio.to_thread(excerpt, data.decode("utf-8", "replace"), call.arguments))
+        return _text(await asyncio.to_thread(excerpt, text, call.arguments, fitting))
 
     async def _get_schema(self, call: ToolCall) -> ToolResult:
         found = admitted(self._stock, *split_id(str(call.arguments["server"]), str(call.arguments["tool"])))

@@ -16,7 +16,10 @@ _READ_RESULT = {
             "offset": {"type": "integer", "minimum": 0, "description": "First character (default 0)"},
             "length": {"type": "integer", "minimum": 1, "description": "Most characters (default 16000)"},
             "pointer": {"type": "string", "description": "JSON pointer, such as /items/0/name"},
-            "grep": {"type": "string", "description": "Regular expression; only matching lines are given"},
+            "grep": {
+                "type": "string",
+                "description": "Regular expression; matching lines are given, of JSON the values with their pointers",
+            },
         },
         "required": ["handle"],
         "additionalProperties": False,
@@ -31,6 +34,21 @@ _GET_SCHEMA = {
         "type": "object",
         "properties": {"server": {"type": "string"}, "tool": {"type": "string"}},
         "required": ["server", "tool"],
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+_LIST_MORE = {
+    "name": "list_more",
+    "description": "Continue list_mcp_servers, or list_tools of one server, from an offset on where it was cut short.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "server": {"type": "string", "description": "Without it, servers are listed"},
+            "offset": {"type": "integer", "minimum": 0, "description": "First one to list (default 0)"},
+            "includeDisabled": {"type": "boolean"},
+        },
         "additionalProperties": False,
     },
     "annotations": {"readOnlyHint": True},
@@ -59,5 +77,6 @@ _INTROSPECT_SERVER = {
 }
 
 BUILT_IN_TOOLS = tuple(
-    Tool.from_mcp(BUILT_IN_SERVER, definition) for definition in (_READ_RESULT, _GET_SCHEMA, _INTROSPECT_SERVER)
+    Tool.from_mcp(BUILT_IN_SERVER, definition)
+    for definition in (_READ_RESULT, _GET_SCHEMA, _LIST_MORE, _INTROSPECT_SERVER)
 )

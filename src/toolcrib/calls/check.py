@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+
+import msgspec
+
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.nesting import deeper_than
+from toolcrib.schema.coerce import put_right
 from toolcrib.schema.validate import ArgumentChecker
+
+log = logging.getLogger(__name__)
+
+# A text may hold an object in which texts stand for values again, and a verdict tells only so many at once.
+MOST_CORRECTIONS = 8
 
 
 class CheckArguments:
-    """Refuses arguments that do not fit, saying which field and why."""
+    """Refuses arguments that do not fit, saying which field and why; a value that was only written as a text is taken."""
 
     def __init__(self, checker: ArgumentChecker, max_nesting: int) -> None:
         self._checker = checker
         self._max_nesting = max_nesting
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        self._check_nesting(call)
+        return await call_next(call if call.target is None else self._fitting(call))
+
+    def _fitting(self, call: ToolCall) -> ToolCall:
+        """The call with arguments that fit: its own, or those that its texts stand for."""
+        schema = call.target.tool.input_schema if call.target is not None else {}
+        verdict = self._checker.check(schema, call.arguments)
+        for _ in range(MOST_CORRECTIONS):
+            if not verdict.problems or not verdict.meant:
+                break
+            log.debug("%s:%s: %d texts are taken for the values they are", call.server, call.tool, len(verdict.meant))
+            raw = put_right(call.raw_arguments, verdict.meant)
+            call = replace(call, raw_arguments=raw, arguments=msgspec.json.decode(raw))
+            self._check_nesting(call)
+            verdict = self._checker.check(schema, call.arguments)
+        if verdict.problems:
+            raise InvalidArguments(verdict.problems, hint="get_tool_details shows the parameters.")
+        return call
+
+    def _check_nesting(self, call: ToolCall) -> None:
         if deeper_than(call.arguments, self._max_nesting):
             raise InvalidArguments([Problem("arguments", f"nested deeper than {self._max_nesting} levels")])
-        if call.target is not None:
-            verdict = self._checker.check(call.target.tool.input_schema, call.arguments)
-            if verdict.problems:
-                raise InvalidArguments(verdict.problems, hint="get_tool_details shows the parameters.")
-        return await call_next(call)

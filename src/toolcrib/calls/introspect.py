@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,17 +26,21 @@ log = logging.getLogger(__name__)
 
 INTROSPECTION = Caller(name="introspection", face="introspection", key="introspection")
 MAX_RESULT_BYTES = 64 * 1024
+# Somebody waits for the answer; a tool that only reads and takes longer is not worth it.
+TRIAL_SECONDS = 30.0
 _LOOKS_FAILED = re.compile(r"missing required|required parameter|error|unauthori[sz]ed|forbidden", re.IGNORECASE)
 
 Ask = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
 Schema = Mapping[str, Any]
 
 
-async def introspect_output(tool: Tool, ask: Ask, given: Mapping[str, Any] | None = None) -> Schema | None:
+async def introspect_output(
+    tool: Tool, ask: Ask, given: Mapping[str, Any] | None = None, *, seconds: float = TRIAL_SECONDS
+) -> Schema | None:
     """The schema of what the tool returns, from its definition, else from one call with safe arguments, at most two.
 
     A tool that may change something is never called. `given` are arguments a person chose for this tool. None where
-    nothing could be found out.
+    nothing could be found out within so many seconds.
     """
     if tool.output_schema:
         return tool.output_schema
@@ -49,11 +54,12 @@ async def introspect_output(tool: Tool, ask: Ask, given: Mapping[str, Any] | Non
             if arguments in tried:
                 break
             tried.append(arguments)
-            return _schema_of(await ask(arguments))
+            async with asyncio.timeout(seconds):
+                return _schema_of(await ask(arguments))
         except (_Failed, InvalidArguments, OverflowError, RecursionError) as failed:
             log.debug("%s: these arguments taught nothing: %s", tool.id, failed)
-        except ToolcribError as error:
-            log.info("%s: what it returns could not be found out: %s", tool.id, error.message)
+        except (ToolcribError, TimeoutError) as error:
+            log.info("%s: what it returns could not be found out: %s", tool.id, str(error) or "no answer in time")
             return None
     return None
 

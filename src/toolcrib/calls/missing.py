@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from toolcrib.errors import ServerNotFound, ToolcribError, ToolDisabled, ToolNotFound
+from toolcrib.model.advice import NO_SERVERS
 from toolcrib.search.suggest import nearest
 from toolcrib.stock import Stock, StockedTool
 
@@ -26,9 +27,10 @@ def missing(stock: Stock, server: str, tool: str) -> ToolcribError:
             hint="Only the person who runs this gateway can enable it; look for another tool with search_tools.",
         )
     if not stock.knows(server):
+        known = "list_mcp_servers shows all servers; search_tools finds a tool on any of them."
         return ServerNotFound(
             f"no server is called {server!r}",
-            hint="list_mcp_servers shows all servers; search_tools finds a tool on any of them.",
+            hint=known if stock.specs else NO_SERVERS,
             nearest=nearest(server, stock.specs),
         )
     visible = [name for name, stocked in stock.shelf(server).items() if stocked.enabled]

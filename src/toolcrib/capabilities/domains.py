@@ -62,7 +62,6 @@ _SUB_DOMAINS: dict[str, str] = {
     ).split()
     for form in (noun, f"{noun}s")
 }
-KNOWN_SUB_DOMAINS = frozenset(_SUB_DOMAINS.values())
 
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_A_WORD = re.compile(r"[\W_]+")
@@ -109,11 +108,10 @@ def domain_matches(wanted: str, domain: str) -> bool:
     return wanted == domain or domain.startswith(f"{wanted}.") or wanted.startswith(f"{domain}.")
 
 
-def topics(tools: Iterable[str], most: int = 4, *, known_only: bool = False) -> list[str]:
+def topics(tools: Iterable[str], most: int = 4) -> list[str]:
     """What tools of these names are about, in words, the most frequent first; names that are no plain words are left out."""
     found = Counter(sub for tool in tools if (sub := extract_sub_domain(tool)) is not None)
-    wanted = (sub for sub, _ in found.most_common() if not known_only or sub in KNOWN_SUB_DOMAINS)
-    spoken = (re.sub(r"[._]", " ", sub) for sub in wanted)
+    spoken = (re.sub(r"[._]", " ", sub) for sub, _ in found.most_common())
     return list(islice((topic for topic in spoken if _TOPIC.fullmatch(topic)), most))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolcrib.answers import SWITCHED_OFF
 from toolcrib.app.offline import offered
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound
+from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.search.suggest import nearest
 

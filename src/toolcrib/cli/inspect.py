@@ -85,7 +85,9 @@ def _section(out: Terminal, title: str) -> None:
 
 def _print_parameter(parameter: Parameter, out: Terminal) -> None:
     need = "required" if parameter.required else "optional"
-    out.item(f"  {clean(parameter.name)} ", f"({parameter.type}, {need})", "cyan")
+    default = f", default {parameter.default}" if parameter.default else ""
+    terms = f"{parameter.type} {parameter.limits}".strip() + f", {need}{default}"
+    out.item(f"  {clean(parameter.name)} ", f"({terms})", "cyan")
     if parameter.description:
         out.paragraph(parameter.description, "    ")
 
@@ -116,15 +118,18 @@ def _example(example: Mapping[str, Any], number: int) -> tuple[str, Mapping[str,
     return f"Example {number}", example
 
 
+def _parameter_as_json(parameter: Parameter) -> dict[str, Any]:
+    given = {name: getattr(parameter, name) for name in ("name", "type", "description", "required")}
+    limits = {"limits": parameter.limits} if parameter.limits else {}
+    return {**given, **limits, **({"default": json.loads(parameter.default)} if parameter.default else {})}
+
+
 def _as_json(details: ToolDetails, reason: str) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "server": details.server,
         "tool": details.tool,
         "description": details.description,
-        "parameters": [
-            {"name": p.name, "type": p.type, "description": p.description, "required": p.required}
-            for p in details.parameters
-        ],
+        "parameters": [_parameter_as_json(parameter) for parameter in details.parameters],
         "examples": list(details.examples),
         "enabled": details.enabled,
         "tags": list(details.tags),

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolcrib.answers import SWITCHED_OFF
 from toolcrib.cli.ages import ago
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
@@ -17,6 +16,7 @@ from toolcrib.cli.reading import Reading, open_for_reading
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
+from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.tool import summarize

@@ -116,6 +116,12 @@ class Settings:
     max_result_bytes: int = size(
         "maxResultBytes", 64 * KIB, "A larger text or structured result becomes a preview and a handle."
     )
+    fit_clients: bool = flag(
+        "fitClients",
+        True,
+        "Fit results to known AI clients: a handle before the client would cut, and all text where it is shown; "
+        "false treats all clients alike.",
+    )
     result_ttl_seconds: float = seconds(
         "resultTtl", 3600.0, "How long a large result can be read again through its handle."
     )
@@ -125,7 +131,14 @@ class Settings:
     client_name: str = scalar("clientName", "text", "toolcrib", "The name we give servers for ourselves.")
 
     # Waiting.
-    call_timeout_seconds: float = seconds("callTimeout", 30.0, "How long a tool may take to answer.")
+    call_timeout_seconds: float = seconds(
+        "callTimeout", 300.0, "How long a tool may take to answer; progress it reports starts the time anew."
+    )
+    list_timeout_seconds: float = seconds(
+        "listTimeout",
+        30.0,
+        "How long a server may take to list all its tools, from the first page to the last, or a registry to answer.",
+    )
     connect_timeout_seconds: float = seconds(
         "connectTimeout", 10.0, "How long connecting to an HTTP server may take, and after that the handshake."
     )
@@ -136,9 +149,6 @@ class Settings:
     )
     probe_timeout_seconds: float = seconds(
         "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
-    )
-    list_timeout_seconds: float = seconds(
-        "listTimeout", 30.0, "How long a server may take to list all its tools, from the first page to the last."
     )
     idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
     shutdown_grace_seconds: float = seconds(

@@ -45,7 +45,20 @@ class Reader:
         return None
 
     def seconds(self, key: str) -> float | None:
+        return self._seconds(key, self.data.get(key))
+
+    def seconds_map(self, key: str) -> dict[str, float]:
+        """A map to seconds; a null value leaves its name out."""
         value = self.data.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            self.expected(key, "a map of names to seconds", value)
+            return {}
+        read = {str(name): self._seconds(join(key, str(name)), item) for name, item in value.items()}
+        return {name: seconds for name, seconds in read.items() if seconds is not None}
+
+    def _seconds(self, key: str, value: Any) -> float | None:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -90,6 +91,8 @@ class ServerSpec:
     enabled: bool = True
     timeout_seconds: float | None = None
     startup_timeout_seconds: float | None = None
+    # By the name of a tool on the server's own side, or by a glob.
+    tool_timeouts: Mapping[str, float] = field(default_factory=dict)
     allow_tools: tuple[str, ...] | None = None
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""
@@ -98,6 +101,13 @@ class ServerSpec:
     # Capability ids (globs) that the entry says this server provides.
     capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+
+    def call_seconds(self, tool: str) -> float | None:
+        """How long a call of this tool may take, where the entry says so: for the tool itself, else for all."""
+        for_tool = self.tool_timeouts.get(tool)
+        if for_tool is None:
+            for_tool = next((seconds for name, seconds in self.tool_timeouts.items() if fnmatchcase(tool, name)), None)
+        return self.timeout_seconds if for_tool is None else for_tool
 
     def launch_fingerprint(self) -> str:
         """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved."""

@@ -65,19 +65,22 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a tool, in words."""
+    """One parameter of a tool, in words; `limits` are such as `1..100`, `default` is JSON, empty where there is none."""
 
     name: str
     type: str
     description: str
     required: bool
+    limits: str = ""
+    default: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDetails:
     """Everything needed to call a tool; `definition` is the server's own, whole.
 
-    `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works.
+    `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works. `fields` describes
+    what is inside parameters, such as `edits[].oldText`. `is_whole` is false where the definition asks for more than that.
     """
 
     server: str
@@ -91,3 +94,6 @@ class ToolDetails:
     returns: str
     definition: Mapping[str, Any]
     made_up_example: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, bool] = field(default_factory=dict)
+    is_whole: bool = True

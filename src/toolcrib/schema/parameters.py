@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from toolcrib.model.view import Parameter
 from toolcrib.rtfs.types import And, Entry, Map, MapOf, TypeExpr, Vector, members_of
+from toolcrib.schema.fine_print import telling
 from toolcrib.schema.type_writer import TypeWriter, members_of_object
 
 DEFAULT_TYPE = "string"
+LITERALS_CHARACTERS = 400
 
-_WRITER = TypeWriter(depth=0, unopened_object="object")
+_WRITER = TypeWriter(depth=0, unopened_object="object", literals_characters=LITERALS_CHARACTERS)
 
 
 def parameters(input: TypeExpr) -> tuple[Parameter, ...]:
@@ -25,7 +27,7 @@ def is_nested(input: TypeExpr) -> bool:
 def _parameter(entry: Entry) -> Parameter:
     written = _WRITER.text(entry.type)
     type = DEFAULT_TYPE if written == "any" else written
-    return Parameter(entry.key, type, entry.description, not entry.optional)
+    return Parameter(entry.key, type, telling(entry.description, entry.key), not entry.optional)
 
 
 def _has_form(type: TypeExpr) -> bool:

@@ -6,13 +6,14 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from toolcrib.errors import Problem
 from toolcrib.schema.bounded import BoundedValidator
 from toolcrib.schema.budget import Budget, Unusable
+from toolcrib.schema.coerce import Place, misplaced_texts
 from toolcrib.schema.explain import explain, type_name
 from toolcrib.schema.flat import compile_flat
 
@@ -24,10 +25,14 @@ MAX_REMEMBERED = 2_048
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong with the arguments; `not_checked` says why they could not be judged, and then they pass."""
+    """What is wrong with the arguments; `not_checked` says why they could not be judged, and then they pass.
+
+    `meant` has the places where a text stands for a value of another type, with the JSON of that value.
+    """
 
     problems: tuple[Problem, ...] = ()
     not_checked: str = ""
+    meant: Mapping[Place, str] = field(default_factory=dict)
 
 
 _VALID = Verdict()
@@ -104,4 +109,4 @@ class _CompiledSchema:
             self._flaw = self._validator.flaw(new_budget())
         if self._flaw:
             return Verdict(not_checked=f"the schema is not valid: {self._flaw}")
-        return Verdict(tuple(islice(explain(errors), MAX_PROBLEMS)))
+        return Verdict(tuple(islice(explain(errors), MAX_PROBLEMS)), meant=dict(misplaced_texts(errors)))

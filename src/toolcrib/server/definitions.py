@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _STRING: Final = {"type": "string"}
+# Four tools only look at what is known of the configured servers: a client need not ask before it calls one.
+_LOOKS: Final = {"readOnlyHint": True, "openWorldHint": False}
+# The fifth does whatever the tool it runs does. All is said, though it is what the protocol assumes anyway: some clients
+# ask a person only where a hint is given.
+_RUNS: Final = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+# Claude Code shows a model only the names of tools it may load later; few models load them.
+_ALWAYS_LOADED: Final = {"anthropic/alwaysLoad": True}
 
 
-def _tool(name: str, description: str, properties: dict[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
+def _tool(
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    required: Sequence[str] = (),
+    annotations: Mapping[str, bool] = _LOOKS,
+) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
-    return {"name": name, "description": description, "inputSchema": schema}
+    described = {"name": name, "description": description, "inputSchema": schema}
+    return {**described, "annotations": dict(annotations), "_meta": dict(_ALWAYS_LOADED)}
 
 
 META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
@@ -48,25 +62,9 @@ META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
             "arguments": {"type": "object", "description": "As get_tool_details says"},
         },
         ["server", "tool", "arguments"],
+        _RUNS,
     ),
 )
 
 META_TOOL_NAMES: Final = tuple(tool["name"] for tool in META_TOOLS)
 INPUT_SCHEMAS: Final = {tool["name"]: tool["inputSchema"] for tool in META_TOOLS}
-
-NAMED_IN_INSTRUCTIONS = 12
-TOPICS_IN_INSTRUCTIONS = 6
-
-
-def instructions(servers: Sequence[str], *, enabled: bool = True, topics: Sequence[str] = ()) -> str:
-    """What the gateway says of itself at the handshake; fixed for the life of the process."""
-    if not enabled:
-        return "Toolcrib is switched off (discovery.enabled: false): no server is behind the counter."
-    if not servers:
-        return "Toolcrib: one counter for all MCP servers. None is configured yet."
-    named = ", ".join(servers[:NAMED_IN_INSTRUCTIONS])
-    more = len(servers) - NAMED_IN_INSTRUCTIONS
-    tail = f" and {more} more" if more > 0 else ""
-    about = f" They know about {', '.join(topics[:TOPICS_IN_INSTRUCTIONS])}." if topics else ""
-    steps = "search_tools, then get_tool_details, then execute_tool."
-    return f"One counter for these MCP servers: {named}{tail}.{about} {steps}"

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.errors import ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.definitions import NAMED_IN_INSTRUCTIONS, TOPICS_IN_INSTRUCTIONS, instructions
 from toolcrib.server.http import build_app
+from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
@@ -22,13 +22,9 @@ class MCPDiscoveryServer:
     """Serves the five tools of an open gateway: as an ASGI application, or on this process's own pipes."""
 
     def __init__(self, gateway: Gateway) -> None:
-        settings = gateway.settings
-        names = [server.name for server in settings.servers if server.enabled]
-        topics = gateway.topics(names[:NAMED_IN_INSTRUCTIONS], TOPICS_IN_INSTRUCTIONS)
-        said = instructions(names, enabled=settings.enabled, topics=topics)
         self._gateway = gateway
         self._meta_tools = MetaTools(gateway)
-        self.sdk_server = build_server(self._meta_tools, version=VERSION, instructions=said)
+        self.sdk_server = build_server(self._meta_tools, version=VERSION, instructions=gateway_instructions(gateway))
 
     @asynccontextmanager
     async def asgi_app(self, *, token: str | None, hosts: Iterable[str] = ()) -> AsyncIterator[ASGIApp]:

@@ -14,16 +14,23 @@ import msgspec
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall
+from toolcrib.listing import server_list, tool_list
+from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
-from toolcrib.model.tool import split_id
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
+from toolcrib.server.client_fit import fitted, fitted_members, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
+from toolcrib.server.details import render_details
+from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
+
+READ_RESULT = "read_result"
+NO_RESULT = ToolResult(b"{}")
 
 T = TypeVar("T")
 
@@ -62,12 +69,6 @@ class _DetailsArguments(msgspec.Struct, forbid_unknown_fields=True):
     tool: str
 
 
-class _ExecuteArguments(msgspec.Struct, forbid_unknown_fields=True):
-    server: str
-    tool: str
-    arguments: msgspec.Raw = msgspec.Raw(b"{}")
-
-
 class MetaTools:
     """Answers the five tools; a failure inside them is an answer too, a broken request is an RpcError."""
 
@@ -98,41 +99,39 @@ class MetaTools:
             log.exception("%s failed in an unforeseen way", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
-    async def _list_servers(self, arguments: bytes, _: Request) -> Members:
+    async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
         found = await self._gateway.list_servers()
-        return render.text_result(render.servers(found, enabled=self._gateway.settings.enabled))
+        return self._answer(server_list(found, enabled=self._gateway.settings.enabled), request)
 
-    async def _search(self, arguments: bytes, _: Request) -> Members:
+    async def _search(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _SearchArguments)
         if asked.server is not None and not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         answer = await self._gateway.search_tools(asked.query, server=asked.server, limit=asked.limit)
-        return render.text_result(render.search(answer))
+        return self._answer(render.search(answer), request)
 
-    async def _list_tools(self, arguments: bytes, _: Request) -> Members:
+    async def _list_tools(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ListArguments)
         if not self._gateway.knows(asked.server):
             return self._missing(asked.server, "")
         found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
-        return render.text_result(render.tools(asked.server, found, self._gateway.trouble(asked.server)))
+        return self._answer(tool_list(asked.server, found, self._gateway.trouble(asked.server)), request)
 
-    async def _details(self, arguments: bytes, _: Request) -> Members:
+    async def _details(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
         found = await self._gateway.get_tool_details(asked.server, asked.tool)
         if found is None or not found.enabled:
             return self._missing(asked.server, asked.tool)
-        return render.text_result(render.details(found))
+        return self._answer(render_details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
-        asked = _decoded(arguments, _ExecuteArguments)
-        server, tool = split_id(asked.server, asked.tool)
-        raw, given = _tool_arguments(asked.arguments)
+        asked = await self._nested(read_request(arguments))
         call = ToolCall(
-            server,
-            tool,
-            given,
-            raw,
+            asked.server,
+            asked.tool,
+            asked.arguments,
+            asked.raw,
             request.caller,
             request.listener,
             request.log_level,
@@ -140,20 +139,51 @@ class MetaTools:
             wants_progress=request.wants_progress,
         )
         outcome = await self._gateway.execute(call)
-        # What the built-in tools give is bounded by themselves; shelved again, it could never be read.
-        limit = sys.maxsize if server == BUILT_IN_SERVER else self._gateway.settings.max_result_bytes
+        # What is read of a large result fits already; shelved again, it could never be read.
+        is_reading = (asked.server, asked.tool) == (BUILT_IN_SERVER, READ_RESULT)
         try:
-            return self._shape(outcome, limit, partial(self._gateway.keep_result, request.caller))
+            return self._shape(outcome, request.caller, is_bounded=not is_reading)
         except StoreUnavailable as trouble:
             log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
-            return self._shape(outcome, sys.maxsize, partial(self._gateway.keep_result, request.caller))
+            return self._shape(outcome, request.caller, is_bounded=False)
 
-    def _shape(self, outcome: ExecutionResult, max_bytes: int, keep: Keep) -> Members:
+    async def _nested(self, asked: ExecutionRequest) -> ExecutionRequest:
+        """The request with arguments that stand beside server and tool put where they belong."""
+        if not asked.beside:
+            return asked
+        found = await self._gateway.get_tool_details(asked.server, asked.tool)
+        if found is None or not found.enabled:
+            return asked  # running it says what is wrong with the name
+        return asked.with_flat_arguments(parameter.name for parameter in found.parameters)
+
+    def _shape(self, outcome: ExecutionResult, caller: Caller, *, is_bounded: bool) -> Members:
+        settings, display, keep = self._gateway.settings, self._display(caller), self._keep(caller)
+        result = outcome.result or NO_RESULT
+        if outcome.error is None and settings.results == "auto":
+            result = fitted(result, display)
+        max_bytes = limit_for(result, display, settings.max_result_bytes) if is_bounded else sys.maxsize
         if outcome.error is not None:
-            return shape_failure(outcome.error, outcome.result, max_bytes, keep)
+            return fitted_members(shape_failure(outcome.error, outcome.result, max_bytes, keep), display)
         if outcome.result is None:
             raise RpcError(INTERNAL_ERROR, "the call ended without a result")
-        return shape_result(outcome.result, self._gateway.settings.results, max_bytes, keep)
+        return shape_result(result, settings.results, max_bytes, keep)
+
+    def _answer(self, answer: Mapping[str, Any], request: Request) -> Members:
+        """An answer of our own; one that is longer than the client shows is kept like any large result."""
+        members, text = render.text_result(answer), render.encode(answer).decode()
+        if self._display(request.caller).fitting(text) == text:
+            return members
+        try:
+            large = ToolResult(b'{"content":%b}' % bytes(members["content"]))
+            return shape_result(large, "auto", 0, self._keep(request.caller))
+        except StoreUnavailable:
+            return members
+
+    def _display(self, caller: Caller) -> ClientDisplay:
+        return display_of(caller.name) if self._gateway.settings.fit_clients else ALL_OF_THE_CONTENT
+
+    def _keep(self, caller: Caller) -> Keep:
+        return partial(self._gateway.keep_result, caller)
 
     def _missing(self, server: str, tool: str) -> Members:
         error = ExecutionError.of(self._gateway.missing(server, tool), server, tool)
@@ -166,27 +196,6 @@ def _decoded(arguments: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(arguments, type=kind, strict=False)
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ValidationError(str(problem)) from None
-
-
-def _tool_arguments(raw: msgspec.Raw) -> tuple[bytes, dict[str, Any]]:
-    """The arguments as text and as values; a JSON string that holds an object is taken for that object."""
-    text = bytes(raw)
-    value = _value(text)
-    if isinstance(value, str):
-        text = value.strip().encode() or b"{}"
-        value = _value(text)
-    if value is None:
-        return b"{}", {}
-    if not isinstance(value, dict):
-        raise ValidationError(f"arguments must be an object, not {type(value).__name__}")
-    return text, value
-
-
-def _value(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as problem:
-        raise ValidationError(f"arguments must be a JSON object: {problem}") from None
 
 
 def _unknown_tool(name: str) -> str:

@@ -40,7 +40,7 @@ class ConnectionPolicy:
     startup_seconds: float = 60.0
     connect_seconds: float = 10.0
     probe_seconds: float = 3.0
-    call_seconds: float = 30.0
+    call_seconds: float = 300.0
     list_seconds: float = 30.0
     idle_seconds: float = 300.0
     # A connection opened only to read the tool list is not kept for the full idle time:
@@ -82,7 +82,8 @@ class Connection:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
-        seconds = self.spec.timeout_seconds or self._policy.call_seconds
+        name = call.target.upstream_name if call.target is not None else call.tool
+        seconds = self.spec.call_seconds(name) or self._policy.call_seconds
 
         def work(session: Session) -> Awaitable[ToolResult]:
             self._called = True

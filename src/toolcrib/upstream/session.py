@@ -6,9 +6,10 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
-from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.call import CallEvent, Listener, Progress, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.eras import Dress
 from toolcrib.upstream.inbox import Inbox
@@ -97,14 +98,15 @@ class Session:
         return listed
 
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
-        """Run a tool; a call that takes too long is cancelled on the server."""
+        """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
         name = call.target.upstream_name if call.target is not None else call.tool
         request_id = self._next_id()
         await self._ask_for_logs(call)
         params = self._dress.call_params(call, name, request_id)
         try:
-            with self._inbox.listening(request_id, call):
-                async with asyncio.timeout(timeout_seconds):
+            async with asyncio.timeout(timeout_seconds) as patience:
+                heard = replace(call, listener=_renewing(patience, timeout_seconds, call.listener))
+                with self._inbox.listening(request_id, heard):
                     raw = await self.link.request(
                         request_id, "tools/call", params, self._dress.call_headers(call, name)
                     )
@@ -148,3 +150,16 @@ class Session:
             except ServerConnectionError as lost:
                 lost.sent = False  # the call itself has not left us
                 raise
+
+
+def _renewing(patience: asyncio.Timeout, seconds: float, listener: Listener | None) -> Listener | None:
+    """The listener, with the time a call has left starting anew at each notice of progress."""
+    if listener is None:
+        return None
+
+    def hear(event: CallEvent) -> None:
+        if isinstance(event, Progress) and not patience.expired():
+            patience.reschedule(asyncio.get_running_loop().time() + seconds)
+        listener(event)
+
+    return hear

@@ -175,6 +175,11 @@ def _error_without_data(error: bytes) -> dict[str, Any]:
     return msgspec.structs.asdict(msgspec.json.decode(error, type=_ErrorWithoutData))
 
 
+def on_one_line(text: bytes) -> bytes:
+    """The same JSON without line breaks, which end a message on stdio; inside strings they are always escaped."""
+    return text.translate(_SPACES) if b"\n" in text or b"\r" in text else text
+
+
 def rpc_error(error: bytes) -> RpcError:
     """The exception for an `error` member, whatever shape it has; the `data` of a huge one is left out."""
     try:
@@ -187,4 +192,5 @@ def rpc_error(error: bytes) -> RpcError:
     return RpcError(code if type(code) is int else INTERNAL_ERROR, str(data.get("message", "")), data.get("data"))
 
 
+_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _json = msgspec.json.Encoder().encode

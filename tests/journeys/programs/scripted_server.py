@@ -53,8 +53,11 @@ TOOLS = [
     tool("grow", "Learn one more tool and say so many times.", {"times": NUMBER}),
     tool("big", "A long text in many lines.", {"characters": NUMBER}),
     tool("table", "A long table as structured content.", {"rows": NUMBER}),
+    tool("page", "A text beside structured content that says something else."),
+    tool("log", "Structured content with a long text in it.", {"lines": NUMBER}),
     tool("noise", "Write what is no protocol to standard output."),
     tool("steps", "Report progress and log messages.", {"count": NUMBER}),
+    tool("crawl", "Report progress, slowly.", {"steps": NUMBER, "seconds": {"type": "number"}}),
     tool("fail", "Say that it failed."),
     tool("ask", "Ask the user something in place of an answer."),
     tool("task", "Start a task in place of an answer."),
@@ -98,6 +101,15 @@ def table(id, arguments, _meta):
     answer(id, json.dumps({"rows": rows}), structuredContent={"rows": rows})
 
 
+def page(id, _arguments, _meta):
+    answer(id, "# A page", structuredContent={"source": "readability"})
+
+
+def log(id, arguments, _meta):
+    lines = "\n".join(f"line {number} of the naïve log" for number in range(arguments["lines"]))
+    say(id=id, result={"content": [], "structuredContent": {"jobs": [{"name": "build", "output": lines}]}})
+
+
 def noise(id, _arguments, _meta):
     sys.stdout.write("Listening on port 3000\n{broken json\n\n[]\n")
     sys.stderr.write("a complaint\n")
@@ -127,6 +139,13 @@ def sign_in(id, _arguments, _meta):
     say(id=id, error={"code": -32042, "message": "sign in first", "data": {"elicitations": [asked]}})
 
 
+def crawl(id, arguments, meta):
+    for number in range(arguments["steps"]):
+        time.sleep(arguments["seconds"])
+        say(method="notifications/progress", params={"progressToken": meta.get("progressToken"), "progress": number})
+    answer(id, "there")
+
+
 CALLS = {
     "ask": ask,
     "task": task,
@@ -142,8 +161,11 @@ CALLS = {
     "wait": wait,
     "big": big,
     "table": table,
+    "page": page,
+    "log": log,
     "noise": noise,
     "steps": steps,
+    "crawl": crawl,
 }
 
 

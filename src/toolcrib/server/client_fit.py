@@ -1,0 +1,103 @@
+"""A result made ready for the client it goes to: nothing twice, nothing that the client would drop or cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from toolcrib.model.call import ToolResult
+from toolcrib.model.client_display import ClientDisplay
+
+_sorted = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder().encode
+_blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
+# What servers built with FastMCP wrap a result in that is no object.
+WRAPPED = "result"
+
+
+def fitted(result: ToolResult, display: ClientDisplay) -> ToolResult:
+    """The result with all it says in the members that the client shows its model."""
+    structured = result.structured_json
+    if structured is None or display.shows == "content":
+        return result
+    if _says_the_same(result, structured):
+        return _without_structured(result, [])
+    # Where structuredContent takes the place of the content, the content has to hold both.
+    return result if display.shows == "both" else _without_structured(result, [_text_block(structured)])
+
+
+def fitted_members(members: Mapping[str, msgspec.Raw], display: ClientDisplay) -> dict[str, msgspec.Raw]:
+    """The same for an answer that is shaped already."""
+    if "structuredContent" not in members or display.shows == "content":
+        return dict(members)
+    return fitted(_joined(members), display).members
+
+
+def limit_for(result: ToolResult, display: ClientDisplay, max_bytes: int) -> int:
+    """How many bytes of text this result may have: none where the client would cut it for another reason than its bytes."""
+    limit = max_bytes if display.max_bytes is None else min(max_bytes, display.max_bytes)
+    if display.counts_bytes_only:
+        return limit
+    content = bytes(result.members.get("content", b""))
+    if display.max_lines is not None and content.count(b"\\n") >= display.max_lines:
+        return 0
+    beside = len(result.structured_json or b"") if display.shows == "both" else 0
+    if (display.is_quoted or beside) and len(content) + beside > limit:
+        shown = sum(display.size(text) for text in _texts(result)) + beside
+        return 0 if shown > limit else limit
+    return limit
+
+
+def _texts(result: ToolResult) -> list[str]:
+    return [str(block.get("text", "")) for block in result.content if block.get("type") == "text"]
+
+
+def _says_the_same(result: ToolResult, structured: bytes) -> bool:
+    """Whether the text is the structured content as JSON, or as the SDKs write a wrapped value."""
+    try:
+        value = _parsed(structured)
+        texts = _texts(result)
+        inner = value[WRAPPED] if isinstance(value, dict) and value.keys() == {WRAPPED} else value
+        readings = _readings(texts)
+        return any(_sorted(told) == _sorted(reading) for told in (value, inner) for reading in readings)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _readings(texts: Sequence[str]) -> list[Any]:
+    """What one text, or several, each an item of a list, can stand for."""
+    if len(texts) == 1:
+        return [texts[0], _value_or_text(texts[0]), [_value_or_text(texts[0])]]
+    return [texts, [_value_or_text(text) for text in texts]] if texts else []
+
+
+def _value_or_text(text: str) -> Any:
+    try:
+        return _parsed(text.encode())
+    except (ValueError, RecursionError):
+        return text
+
+
+def _parsed(text: bytes) -> Any:
+    return json.loads(text)
+
+
+def _text_block(text: bytes) -> bytes:
+    return b'{"type":"text","text":%b}' % _encode(text.decode("utf-8", "replace"))
+
+
+def _without_structured(result: ToolResult, more: Sequence[bytes]) -> ToolResult:
+    """The result less its structured content, with more blocks behind those it has."""
+    try:
+        blocks = [*map(bytes, _blocks(result.members.get("content", b"[]"))), *more]
+    except msgspec.DecodeError:
+        return result
+    members = {name: value for name, value in result.members.items() if name != "structuredContent"}
+    return _joined(members | {"content": msgspec.Raw(b"[%b]" % b",".join(blocks))})
+
+
+def _joined(members: Mapping[str, msgspec.Raw]) -> ToolResult:
+    return ToolResult(b"{%b}" % b",".join(b"%b:%b" % (_encode(name), bytes(v)) for name, v in members.items()))
