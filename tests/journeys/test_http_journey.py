@@ -141,7 +141,7 @@ async def test_a_disabled_tool_is_not_found_and_not_run(gateway: RunningGateway,
         everything = (await ask(client, "list_tools", server="everything", includeDisabled=True))["tools"]
         found = (await ask(client, "search_tools", query="get-env", limit=20))["results"]
         assert "get-env" not in {tool["name"] for tool in listed} | {hit["tool"] for hit in found}
-        assert [tool["name"] for tool in everything if not tool["enabled"]] == ["get-env"]
+        assert [tool["name"] for tool in everything if not tool.get("enabled", True)] == ["get-env"]
         assert failure(await execute(client, "everything", "get-env"))["code"] == "TOOL_DISABLED"
 
 

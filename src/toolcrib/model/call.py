@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.same_content import says_the_same
 from toolcrib.model.tool import Tool
 
 
@@ -135,7 +136,7 @@ class ToolResult:
     @property
     def text(self) -> str:
         """All text blocks, joined by newlines."""
-        return "\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+        return "\n".join(self.texts)
 
     @property
     def has_text(self) -> bool:
@@ -164,14 +165,13 @@ class ToolResult:
         return bytes(blocks[0].text)
 
     @property
+    def texts(self) -> list[str]:
+        return [str(block.get("text", "")) for block in self.content if block.get("type") == "text"]
+
+    @property
     def text_repeats_structure(self) -> bool:
-        """Whether the only text says all that the structured content does: written as JSON, or as its only member."""
-        if self.structured_json is None or self.only_text is None:
-            return False
-        structured = _decoded(self.structured_json)
-        if isinstance(structured, dict) and list(structured.values()) == [self.only_text]:
-            return True
-        return bool(_parsed_or_text(self.only_text) == structured)
+        """Whether the text says all that the structured content does."""
+        return self.structured_json is not None and says_the_same(self.texts, self.structured_json)
 
     @cached_property
     def value(self) -> Any:

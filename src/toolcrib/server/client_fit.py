@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from toolcrib.model.call import ToolResult
 from toolcrib.model.client_display import ClientDisplay
 
-_sorted = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
-# What servers built with FastMCP wrap a result in that is no object.
-WRAPPED = "result"
 
 
 def fitted(result: ToolResult, display: ClientDisplay) -> ToolResult:
@@ -23,7 +18,7 @@ def fitted(result: ToolResult, display: ClientDisplay) -> ToolResult:
     structured = result.structured_json
     if structured is None or display.shows == "content":
         return result
-    if _says_the_same(result, structured):
+    if result.text_repeats_structure:
         return _without_structured(result, [])
     # Where structuredContent takes the place of the content, the content has to hold both.
     return result if display.shows == "both" else _without_structured(result, [_text_block(structured)])
@@ -46,43 +41,9 @@ def limit_for(result: ToolResult, display: ClientDisplay, max_bytes: int) -> int
         return 0
     beside = len(result.structured_json or b"") if display.shows == "both" else 0
     if (display.is_quoted or beside) and len(content) + beside > limit:
-        shown = sum(display.size(text) for text in _texts(result)) + beside
+        shown = sum(display.size(text) for text in result.texts) + beside
         return 0 if shown > limit else limit
     return limit
-
-
-def _texts(result: ToolResult) -> list[str]:
-    return [str(block.get("text", "")) for block in result.content if block.get("type") == "text"]
-
-
-def _says_the_same(result: ToolResult, structured: bytes) -> bool:
-    """Whether the text is the structured content as JSON, or as the SDKs write a wrapped value."""
-    try:
-        value = _parsed(structured)
-        texts = _texts(result)
-        inner = value[WRAPPED] if isinstance(value, dict) and value.keys() == {WRAPPED} else value
-        readings = _readings(texts)
-        return any(_sorted(told) == _sorted(reading) for told in (value, inner) for reading in readings)
-    except (ValueError, TypeError, RecursionError):
-        return False
-
-
-def _readings(texts: Sequence[str]) -> list[Any]:
-    """What one text, or several, each an item of a list, can stand for."""
-    if len(texts) == 1:
-        return [texts[0], _value_or_text(texts[0]), [_value_or_text(texts[0])]]
-    return [texts, [_value_or_text(text) for text in texts]] if texts else []
-
-
-def _value_or_text(text: str) -> Any:
-    try:
-        return _parsed(text.encode())
-    except (ValueError, RecursionError):
-        return text
-
-
-def _parsed(text: bytes) -> Any:
-    return json.loads(text)
 
 
 def _text_block(text: bytes) -> bytes:

@@ -125,10 +125,9 @@ def _spliced_text(quoted: bytes, members: Members, max_bytes: int, keep: Keep) -
 
 def _words(result: ToolResult) -> str | list[str] | None:
     """The text of a result that is no JSON, one string for each block."""
-    texts = [str(block.get("text", "")) for block in result.content if block.get("type") == "text"]
-    if len(texts) > 1:
-        return texts
-    return texts[0] if texts else None
+    if len(result.texts) > 1:
+        return result.texts
+    return result.texts[0] if result.texts else None
 
 
 def _bounded_blocks(result: ToolResult, members: Members, max_bytes: int, keep: Keep) -> Members:
