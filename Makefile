@@ -13,7 +13,7 @@ RUNTIME := .venv/.runtime
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench rivals servers wheel image model clean
+.PHONY: help setup run test coverage check fix bench rivals servers clients wheel image model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,10 @@ run: $(RUNTIME)  ## serve MCP over HTTP on 127.0.0.1:8665, with demo servers whe
 
 test: servers  ## run every test and require the coverage floor
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_ARGS)
+
+clients: $(READY)  ## try Toolcrib with the real AI clients from npm, which are installed into .clients; 1.6 GB
+	$(BIN)/python scripts/install_clients.py
+	$(BIN)/python -m pytest clients $(PYTEST_ARGS)
 
 coverage: test  ## the same, then show line by line what no test reached
 	$(BIN)/coverage html
@@ -83,6 +87,6 @@ model: $(READY)  ## build the search model from DATA=folder; wants a GPU (traini
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m training.fusion $(DATA) --cache training/.cache
 
 clean:  ## remove everything that was installed or built here
-	rm -rf .venv .venv-bench .test-servers dist .coverage .coverage.* .coverage-html
+	rm -rf .venv .venv-bench .test-servers .clients dist .coverage .coverage.* .coverage-html
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench scripts -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
