@@ -210,8 +210,9 @@ def test_with_an_engine_the_image_is_built_and_started(
     # The real packages of the check are not on this machine; those of the test take their names.
     (tmp_path / "named").mkdir()
     for name, words in (("npx", npx_server), ("uvx", uvx_server)):
-        shim = tmp_path / "named" / name
-        shim.write_text(f'#!/bin/sh\nexec "{shutil.which(name, path=path_of(image))}" {" ".join(words[1:])}\n', "utf-8")
+        shim, real = tmp_path / "named" / name, shutil.which(name, path=path_of(image))
+        versions = f'[ "$1" = --version ] && exec "{real}" --version'
+        shim.write_text(f'#!/bin/sh\n{versions}\nexec "{real}" {" ".join(words[1:])}\n', "utf-8")
         shim.chmod(0o755)
     ids = tmp_path / "named" / "id"
     ids.write_text("#!/bin/sh\necho 8665\n", "utf-8")
