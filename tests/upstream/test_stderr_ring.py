@@ -36,6 +36,7 @@ def test_exactly_the_last_bytes_are_kept(chunks: list[bytes], size: int) -> None
     ring = StderrRing(max_bytes=size)
     for chunk in chunks:
         ring.feed(chunk)
+    ring.finish()
 
     assert bytes(ring._kept) == b"".join(chunks)[-size:]
     assert not set(ring.tail(10_000)) & set(map(chr, [*range(10), *range(11, 32), 127])) - {"\t"}

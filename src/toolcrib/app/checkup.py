@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.config.secret_refs import bearer_variables, child_environment, resolve_launch
+from toolcrib.config.launching import ready_launch
+from toolcrib.config.os_keyring import OsKeyring
+from toolcrib.config.secret_refs import bearer_variables
 from toolcrib.errors import (
     AuthenticationFailed,
     CallTimeout,
@@ -72,16 +74,17 @@ class _Trouble(Exception):
 
 def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
     """What can be said of an entry before anything is started: its variables are set, its program is there."""
-    launch = resolve_launch(spec.launch, env, server=spec.name)
+    ready = ready_launch(spec, env, OsKeyring().get)
+    launch = ready.launch
     if not isinstance(launch, StdioLaunch):
         return
-    environment = child_environment(launch, env, server=spec.name)
     try:
-        find_program(spec.name, launch.command, environment, launch.cwd)
+        find_program(spec.name, launch.command, ready.given, launch.cwd)
     except ServerConnectionError as error:
         is_folder_missing = launch.cwd is not None and not Path(launch.cwd).is_dir()
         code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"
-        raise _Trouble(code, error.message, error.hint) from error
+        shown = ready.masker.error(error)
+        raise _Trouble(code, shown.message, shown.hint) from error
 
 
 async def _call_harmless(gateway: Gateway, server: str, tools: list[str]) -> str:

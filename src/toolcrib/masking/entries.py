@@ -40,6 +40,12 @@ def masked_words(words: Sequence[Any]) -> list[Any]:
     return [_masked_word(word, previous) for word, previous in zip(words, before, strict=False)]
 
 
+def secret_words(words: Sequence[str]) -> Iterator[str]:
+    """The parts of these words that `masked_words` covers."""
+    for word, previous in zip(words, ["", *words], strict=False):
+        yield from (word[span.start : span.end] for span in word_spans(word, previous))
+
+
 def masked_address(address: str) -> str:
     """An address without the person, the keys and the query in it."""
     return covered(address, word_spans(address))
@@ -56,9 +62,15 @@ def word_spans(word: str, previous: str = "") -> Iterator[Span]:
     for pattern in (_ASSIGNED, _HEADER):
         named = pattern.fullmatch(word)
         if named and not stands_for_a_value(named[2]) and (is_secret_name(named[1]) or is_opaque(named[2])):
-            yield Span(_after_scheme(named[2]) + named.start(2), len(word))
+            yield Span(after_scheme(named[2]) + named.start(2), len(word))
     if is_opaque(word) and not (is_hash(word) and _NAMES_A_HASH.fullmatch(previous)):
         yield Span(0, len(word))
+
+
+def after_scheme(text: str) -> int:
+    """Where the secret begins in `Bearer …`."""
+    scheme = _SCHEME.match(text)
+    return scheme.end() if scheme else 0
 
 
 def _masked_word(word: Any, previous: str = "") -> Any:
@@ -82,7 +94,7 @@ def _hidden(value: Any) -> Any:
     if isinstance(value, bool) or value is None or value == "":
         return value
     text = str(value)
-    start = _after_scheme(text)
+    start = after_scheme(text)
     return text if stands_for_a_value(text[start:]) else text[:start] + MASK
 
 
@@ -90,9 +102,3 @@ def _hidden_assignment(item: Any) -> Any:
     """One of several `NAME=value`, as some clients list variables."""
     named = _ASSIGNED.fullmatch(item) if isinstance(item, str) else None
     return f"{named[1]}={_hidden(named[2])}" if named else _hidden(item)
-
-
-def _after_scheme(text: str) -> int:
-    """Where the secret begins in `Bearer …`."""
-    scheme = _SCHEME.match(text)
-    return scheme.end() if scheme else 0

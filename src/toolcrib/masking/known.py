@@ -30,6 +30,12 @@ class KnownSecrets:
     def __repr__(self) -> str:
         return f"KnownSecrets({len(self._labels)})"
 
+    def and_also(self, others: KnownSecrets) -> KnownSecrets:
+        """These and the others; itself where the others bring nothing new."""
+        if others._labels.keys() <= self._labels.keys():
+            return self
+        return KnownSecrets({**others._labels, **self._labels})
+
     def only(self, wanted: Callable[[str], bool]) -> KnownSecrets:
         """Those whose value is wanted."""
         return KnownSecrets({value: label for value, label in self._labels.items() if wanted(value)})

@@ -11,6 +11,7 @@ from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.shapes import is_ordinary
 from toolcrib.masking.texts import mask_text
 
+Json = bytes | msgspec.Raw
 E = TypeVar("E", bound=BaseException)
 
 # Where errors of ours, of the protocol and of the system keep their words.
@@ -33,14 +34,14 @@ class Masker:
         """The same for every text in a value made of maps and lists."""
         return _each_text(value, self)
 
-    def json(self, raw: bytes) -> bytes:
-        """What a server says of itself, as JSON: only known secrets are covered, and bytes without any are given back."""
-        if not self._telling.are_in(raw):
+    def json(self, raw: Json) -> Json:
+        """What a server says of itself, as JSON: only known secrets are covered, and text without any is given back."""
+        if not self._telling.are_in(bytes(raw)):
             return raw
         try:
             return msgspec.json.encode(_each_text(msgspec.json.decode(raw), self._telling.masked))
         except (msgspec.DecodeError, RecursionError):
-            return self._telling.masked(raw.decode("utf-8", "replace")).encode()
+            return self._telling.masked(bytes(raw).decode("utf-8", "replace")).encode()
 
     def error(self, error: E) -> E:
         """The error with every text in it covered."""

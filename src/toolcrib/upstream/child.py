@@ -165,6 +165,8 @@ class Child(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
         self._open_pipes.discard(fd)
         self._writable.set()
+        if fd == STDERR:
+            self._stderr.finish()
         if fd != STDERR or self._exited.is_set():
             self._soon_over()
 

@@ -15,6 +15,7 @@ import httpx2
 from msgspec import UNSET
 
 from toolcrib.errors import AuthenticationFailed, RateLimited, ServerConnectionError, ToolcribError
+from toolcrib.masking.entries import masked_address
 from toolcrib.upstream.link import SessionExpired
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, RpcError, decode, rpc_error
 
@@ -177,7 +178,8 @@ def unexpected_status(server: str, response: httpx2.Response, **details: float |
     status = response.status_code
     if response.next_request is not None:
         location = response.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
-        what, hint = f"it redirects to {location}", "Use that address in the entry, if you trust it."
+        what = f"it redirects to {masked_address(str(location))}"
+        hint = "Use that address in the entry, if you trust it."
     elif status < 300:
         what, hint = f"it answered {_phrase(status)} without a result", "Check that the url is an MCP endpoint."
     elif status < 500:

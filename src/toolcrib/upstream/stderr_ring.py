@@ -7,6 +7,9 @@ import os
 import re
 from pathlib import Path
 
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.stream import MaskedStream
+
 log = logging.getLogger(__name__)
 
 RING_BYTES = 64 * 1024
@@ -23,24 +26,38 @@ def readable(text: bytes) -> str:
 
 
 class StderrRing:
-    """Keeps the last `max_bytes`; mirrored to `file`, which never grows beyond twice that."""
+    """Keeps the last `max_bytes` without secrets; mirrored to `file`, which never grows beyond twice that."""
 
     def __init__(self, max_bytes: int = RING_BYTES, file: Path | None = None) -> None:
         self._max_bytes = max_bytes
         self._kept = bytearray()
         self._file = file
+        self._stream = MaskedStream()
+
+    def mask_with(self, masker: Masker) -> None:
+        """Cover what this masker knows from now on: the server is started with other secrets, or for the first time."""
+        self._stream.masker = masker
 
     def feed(self, chunk: bytes) -> None:
         """Take what the server wrote; disk trouble ends the mirror, never the caller."""
+        self._keep(self._stream.feed(chunk))
+
+    def finish(self) -> None:
+        """The server will write no more; a last line without an end is kept as well."""
+        self._keep(self._stream.finish())
+
+    def tail(self, lines: int = 20) -> str:
+        """The last `lines` lines that are not blank, made readable."""
+        text = [line.rstrip() for line in readable(bytes(self._kept) + self._stream.unfinished).split("\n")]
+        return "\n".join([line for line in text if line][-lines:]) if lines > 0 else ""
+
+    def _keep(self, chunk: bytes) -> None:
+        if not chunk:
+            return
         self._kept += chunk[-self._max_bytes :]
         del self._kept[: -self._max_bytes]
         if self._file is not None:
             self._mirror(self._file, chunk[-self._max_bytes :])
-
-    def tail(self, lines: int = 20) -> str:
-        """The last `lines` lines that are not blank, made readable."""
-        text = [line.rstrip() for line in readable(bytes(self._kept)).split("\n")]
-        return "\n".join([line for line in text if line][-lines:]) if lines > 0 else ""
 
     def _mirror(self, file: Path, chunk: bytes) -> None:
         try:
