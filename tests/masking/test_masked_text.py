@@ -133,6 +133,7 @@ ORDINARY = [
     "TypeError: Cannot read properties of undefined (reading 'token')",
     "set GITHUB_TOKEN=${GITHUB_TOKEN} and start again",
     "--token <your token>",
+    "Use `--secrets keep`.",
     "tokenizer: o200k_base",
     "2026-11-15T12:00:00.123Z INFO toolcrib.app.online: configuration reloaded: 12 servers",
 ]

@@ -17,6 +17,7 @@ from toolcrib.adoption.site import Site
 from toolcrib.config.names import shorten, slug
 from toolcrib.edit.changes import Change, Drop, EditRefused, Place, Put
 from toolcrib.edit.document import edited
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, RemoteLaunch, ServerSpec
 
 _KEPT = "you asked to keep it there"
@@ -58,7 +59,7 @@ class ClientPlan:
         """The changed lines, without any value that may be a secret."""
         before, after = (self._shown(content).splitlines() for content in (self.file.content or b"", self.after))
         name = str(self.file.path)
-        return list(unified_diff(before, after, name, name, lineterm="", n=0))
+        return [mask_text(line) for line in unified_diff(before, after, name, name, lineterm="", n=0)]
 
     def _shown(self, content: bytes) -> str:
         file = ClientFile(self.client, self.file.path, content)

@@ -18,6 +18,8 @@ from toolcrib.cli.moving_parsers import WrongWords
 from toolcrib.cli.terminal import clean_lines
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.texts import mask_text
 
 
 def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:
@@ -34,7 +36,7 @@ def perform(options: argparse.Namespace, work: Callable[[], int]) -> int:
     else:
         for line in (f"toolcrib {options.command}: {error.message}", error.hint):
             if line:
-                print(clean_lines(line), file=sys.stderr)
+                print(clean_lines(mask_text(line)), file=sys.stderr)
     return USAGE if isinstance(error, ValidationError) else CONFIGURATION
 
 
@@ -43,12 +45,12 @@ def site_of(options: argparse.Namespace) -> Site:
 
 
 def say(text: str = "") -> None:
-    """Text that may hold foreign words, harmless on a terminal."""
-    print(clean_lines(text))
+    """Text that may hold foreign words, harmless on a terminal and without secrets."""
+    print(clean_lines(mask_text(text)))
 
 
 def show_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
+    print(json.dumps(Masker().value(value), indent=2))
 
 
 def tilde(path: Path) -> str:

@@ -15,7 +15,7 @@ _WORDS = frozenset(
     """.split()
 )
 # In running text these are ordinary words as often as not: "key: value", "auth: off", "tokens: 512".
-_ORDINARY = frozenset("auth key keys oauth pass pat pin private salt sid sig signature tokens webhook".split())
+_ORDINARY = frozenset("auth key keys oauth pass pat pin private salt secrets sid sig signature tokens webhook".split())
 _ENDINGS = ("token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "apikey", "accesskey")
 # `api_key` and `access_key` name a secret wherever they stand.
 _OPENS = frozenset(
