@@ -30,6 +30,14 @@ def test_the_last_lines_of_a_server_are_shown_readable(machine: Machine) -> None
     assert machine.run("logs", "friendly", "--json").json["lines"] == [ran.out.strip()]
 
 
+def test_a_key_in_an_older_log_is_not_shown(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.paths.logs_dir.mkdir()
+    key = "gh\x1b[0mp_" + "a1B2c3" * 6
+    (machine.paths.logs_dir / "friendly.log").write_text(f"started with {key}\n", "utf-8")
+    assert machine.run("logs", "friendly").out == "started with ***\n"
+
+
 def test_only_so_many_lines_are_shown(machine: Machine) -> None:
     machine.workshop("friendly")
     machine.paths.logs_dir.mkdir()

@@ -10,11 +10,11 @@ from typing import Any
 
 from toolcrib.adoption.client_file import ClientFile, Listed
 from toolcrib.adoption.clients import Client, Entry
-from toolcrib.adoption.entry import entry_of
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.secrets import Vault, hidden_values, moved_to_vault, named_secrets, with_secrets
 from toolcrib.adoption.site import Site
 from toolcrib.config.names import shorten, slug
+from toolcrib.config.written_entry import entry_of
 from toolcrib.edit.changes import Change, Drop, EditRefused, Place, Put
 from toolcrib.edit.document import edited
 from toolcrib.masking.texts import mask_text

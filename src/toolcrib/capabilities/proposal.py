@@ -10,6 +10,8 @@ import msgspec
 
 from toolcrib.capabilities.risk import Risk
 from toolcrib.capabilities.store import ProposalRow
+from toolcrib.masking.entries import masked_address, masked_entry
+from toolcrib.masking.texts import cover_keys
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 State = Literal["pending", "approved", "rejected", "expired", "superseded"]
@@ -81,6 +83,21 @@ class Proposal:
 
     def moved(self, state: State, decision: Decision) -> Proposal:
         return replace(self, state=state, decision=decision)
+
+
+def shown_launch(launch: Launch) -> dict[str, Any]:
+    """What would be started or contacted, as somebody who decides about it may see it.
+
+    Of a command line only what is a credential beyond doubt is covered: whoever approves it has to see all the rest.
+    """
+    if isinstance(launch, RemoteLaunch):
+        return {
+            "url": masked_address(launch.url),
+            "transport": launch.transport,
+            "headers": masked_entry(launch.headers, "headers"),
+        }
+    variables = {"env": masked_entry(launch.env, "env")} if launch.env else {}
+    return {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args], **variables}
 
 
 class _StoredLaunch(msgspec.Struct, omit_defaults=True):

@@ -10,9 +10,8 @@ from toolcrib.capabilities.approvals import Approvals, Request
 from toolcrib.capabilities.export import CapabilityFiles, Folder
 from toolcrib.capabilities.from_tool import manifest_of
 from toolcrib.capabilities.manifest import ApprovalStatus, Manifest, public_address
-from toolcrib.capabilities.proposal import Proposal, State
+from toolcrib.capabilities.proposal import Proposal, State, shown_launch
 from toolcrib.errors import ConfigurationError
-from toolcrib.model.server import RemoteLaunch
 from toolcrib.model.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -87,18 +86,12 @@ def manifests_of(proposal: Proposal) -> list[Manifest]:
 
 def facts_of(proposal: Proposal) -> dict[str, Any]:
     """What the person who decides has to see, for `server.json`; names of variables, never their values."""
-    launch = proposal.launch
-    reached: dict[str, Any] = (
-        {"url": launch.url, "transport": launch.transport, "headers": dict(launch.headers)}
-        if isinstance(launch, RemoteLaunch)
-        else {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
-    )
     decision = proposal.decision
     return {
         "title": proposal.title,
         "description": proposal.description,
-        "address": public_address(launch, proposal.server),
-        "launch": reached,
+        "address": public_address(proposal.launch, proposal.server),
+        "launch": shown_launch(proposal.launch),
         "source": proposal.source,
         "auth_env_var": proposal.auth_env_var,
         "risk": {"level": proposal.risk.level, "reasons": list(proposal.risk.reasons)},

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from toolcrib.capabilities.manifest import capability_id
-from toolcrib.capabilities.proposal import Proposal
+from toolcrib.capabilities.proposal import Proposal, shown_launch
 from toolcrib.cli.terminal import Terminal, clean
 from toolcrib.model.server import RemoteLaunch
 from toolcrib.model.tool import Tool
@@ -42,7 +43,7 @@ def as_json(proposal: Proposal, *, in_full: bool = False) -> dict[str, Any]:
         "version": proposal.version,
         "state": proposal.state,
         "source": proposal.source,
-        "launch": _launch_json(proposal),
+        "launch": shown_launch(proposal.launch),
         "toolCount": len(proposal.definitions),
         "risk": {"level": proposal.risk.level, "reasons": list(proposal.risk.reasons)},
         "requestedAt": proposal.requested_at,
@@ -64,12 +65,15 @@ def as_json(proposal: Proposal, *, in_full: bool = False) -> dict[str, Any]:
 
 
 def _lines(proposal: Proposal) -> list[tuple[str, str]]:
-    launch, decision = proposal.launch, proposal.decision
+    launch, decision = shown_launch(proposal.launch), proposal.decision
     info = proposal.server_info
     reached = (
-        [("Contacts", launch.url), *(("Sends header", f"{name}: {value}") for name, value in launch.headers.items())]
-        if isinstance(launch, RemoteLaunch)
-        else [("Runs", _command_line(launch.command, launch.args))]
+        [
+            ("Contacts", launch["url"]),
+            *(("Sends header", f"{name}: {value}") for name, value in launch["headers"].items()),
+        ]
+        if isinstance(proposal.launch, RemoteLaunch)
+        else [("Runs", _command_line(launch["command"], launch["args"]))]
     )
     return [
         ("Request", proposal.id),
@@ -85,16 +89,9 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
     ]
 
 
-def _command_line(command: str, args: tuple[str, ...]) -> str:
+def _command_line(command: str, args: Sequence[str]) -> str:
     """The words of a command as a shell would be told them, so that the ends of each can be seen, and nothing is hidden."""
     return " ".join(shlex.quote(word) if word.isprintable() else repr(word) for word in (command, *args))
-
-
-def _launch_json(proposal: Proposal) -> dict[str, Any]:
-    launch = proposal.launch
-    if isinstance(launch, RemoteLaunch):
-        return {"url": launch.url, "transport": launch.transport, "headers": dict(launch.headers)}
-    return {"command": launch.command, "args": list(launch.args)}
 
 
 def _tools(proposal: Proposal) -> list[Tool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from toolcrib.answers import SWITCHED_OFF
@@ -15,7 +16,7 @@ from toolcrib.cli.terminal import clean
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.view import ServerSummary
-from toolcrib.views import server_view
+from toolcrib.views import server_view, shown_entry
 
 # `ready` is the usual state: the tools are known, and the server starts on its first call.
 State = Literal["connected", "ready", "unread", "error", "disabled"]
@@ -73,6 +74,7 @@ def _switched_off(reading: Reading, spec: ServerSpec) -> ServerSummary:
         status=DISCONNECTED,
         title=spec.title,
         transport=spec.launch.transport,
+        configure=partial(shown_entry, spec),
     )
 
 

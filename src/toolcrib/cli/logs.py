@@ -13,6 +13,7 @@ from toolcrib.cli.terminal import clean_lines
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound, ToolcribError
+from toolcrib.masking.texts import mask_text
 from toolcrib.search.suggest import nearest
 
 # The ring of a server never grows beyond this.
@@ -54,5 +55,7 @@ def _last_lines(file: Path, count: int) -> list[str]:
         return []
     except OSError as problem:
         raise ToolcribError(f"{file} can't be read: {problem.strerror}") from problem
-    lines = [line.rstrip() for line in clean_lines(text.replace("\r", "\n")).split("\n")]
+    # Masked once more: the codes that were taken out may have stood within a secret, and older files were not masked.
+    shown = mask_text(clean_lines(text.replace("\r", "\n")))
+    lines = [line.rstrip() for line in shown.split("\n")]
     return [line for line in lines if line][-count:]

@@ -13,7 +13,7 @@ from toolcrib.cli import exits
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import clean_lines
 from toolcrib.errors import ToolcribError
-from toolcrib.telemetry.logs import log_to_stderr
+from toolcrib.telemetry.logs import CoveredLines, log_to_stderr
 
 _EXITS = {
     "CONFIGURATION_ERROR": exits.CONFIGURATION,
@@ -69,7 +69,7 @@ def _log(options: argparse.Namespace) -> None:
         handler.setFormatter(_CleanFormatter("%(levelname)s %(name)s: %(message)s"))
 
 
-class _CleanFormatter(logging.Formatter):
+class _CleanFormatter(CoveredLines):
     """Log lines quote what servers say; they are cleaned like everything else that is printed."""
 
     def format(self, record: logging.LogRecord) -> str:

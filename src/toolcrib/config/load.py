@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from toolcrib.config.sources import Imported, auto_sources, import_sources, read
 from toolcrib.config.tool_rules import read_tool_rules
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.config.values import kind_of
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.server import Origin, ServerSpec
 
 
@@ -128,7 +129,7 @@ class _Loading:
         servers = without_gateway(apply_endpoints(merged, self._env, self._findings), own, self._findings)
         kept = capped(servers, settings.max_servers, self._findings)
         if self._findings.fatal:
-            raise ConfigurationError([*self._findings.fatal, *self._findings.problems])
+            raise ConfigurationError(_shown([*self._findings.fatal, *self._findings.problems]))
         return _with_findings(settings, kept, self._findings)
 
 
@@ -136,9 +137,14 @@ def _with_findings(settings: Settings, servers: list[ServerSpec], findings: Find
     return replace(
         settings,
         servers=tuple(servers),
-        problems=tuple(findings.problems),
-        warnings=tuple(dict.fromkeys(findings.warnings)),
+        problems=tuple(_shown(findings.problems)),
+        warnings=tuple(dict.fromkeys(map(mask_text, findings.warnings))),
     )
+
+
+def _shown(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems as they may be told: a value that was written where a name belongs is not."""
+    return [Problem(mask_text(one.where), mask_text(one.message), one.source) for one in problems]
 
 
 def _home(env: Mapping[str, str]) -> Path:

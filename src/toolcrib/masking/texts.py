@@ -63,6 +63,11 @@ def mask_text(text: str) -> str:
     return text
 
 
+def cover_keys(text: str) -> str:
+    """The text without keys of well-known services and without passwords in addresses, and otherwise as it is."""
+    return covered(text, [*key_spans(text), *_users(text)])
+
+
 def text_spans(text: str) -> Iterator[Span]:
     """Every place in a running text that looks like a secret."""
     yield from key_spans(text)

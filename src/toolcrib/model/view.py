@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,13 @@ class ServerSummary:
     status: ServerStatus
     title: str = ""
     transport: str = "stdio"
+    # Worked out only where somebody asks: lists of a thousand servers are made often.
+    configure: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The server's entry in our own words, without any secret; for people and programs, never for the wire."""
+        return self.configure()
 
 
 @dataclass(frozen=True, slots=True)

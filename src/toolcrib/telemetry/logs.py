@@ -20,7 +20,7 @@ def log_to_stderr(*, verbose: int, quiet: bool, env: Mapping[str, str]) -> None:
     level = logging.getLevelNamesMapping().get(named.upper(), _level(verbose, quiet=quiet))
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, force=True)
     for handler in logging.getLogger().handlers:
-        handler.setFormatter(_CoveredLines(_FORMAT))
+        handler.setFormatter(CoveredLines(_FORMAT))
     logging.getLogger("toolcrib").setLevel(level)
     # The SDK logs every odd message with a traceback; what matters of it we report ourselves.
     logging.getLogger("mcp").setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
@@ -51,7 +51,9 @@ class _Covered(logging.Filter):
         return True
 
 
-class _CoveredLines(logging.Formatter):
+class CoveredLines(logging.Formatter):
+    """Log lines without secrets: those that servers were given, and what looks like one."""
+
     def format(self, record: logging.LogRecord) -> str:
         return _covered.masker(super().format(record))
 

@@ -237,4 +237,8 @@ def _phrase(status: int) -> str:
 
 
 def _shown(text: str) -> str:
-    return "".join(character for character in text if character.isprintable())[:_SHOWN_CHARACTERS]
+    shown = "".join(character for character in text if character.isprintable())
+    if len(shown) <= _SHOWN_CHARACTERS:
+        return shown
+    # Between words: of a secret that was cut in two nobody could tell that it is one.
+    return shown[:_SHOWN_CHARACTERS].rpartition(" ")[0]

@@ -12,7 +12,7 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": spec.title,
         "description": spec.description,
-        **_launch_keys(spec.launch),
+        **launch_keys(spec.launch),
         "timeout": _plain_number(spec.timeout_seconds),
         "startupTimeout": _plain_number(spec.startup_timeout_seconds),
         "denyTools": list(spec.deny_tools),
@@ -26,7 +26,8 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
     return entry if spec.enabled else {**entry, "enabled": False}
 
 
-def _launch_keys(launch: Launch) -> dict[str, Any]:
+def launch_keys(launch: Launch) -> dict[str, Any]:
+    """How a server is started or reached, in the words of an entry."""
     if isinstance(launch, StdioLaunch):
         return {
             "command": launch.command,
