@@ -116,7 +116,7 @@ class _Loading:
         is_project = found is not None and found.is_project
 
         def may_read(path: Path, content: bytes) -> bool:
-            # Trusting a project's file must not mean trusting whatever lies beside it tomorrow.
+            # Trusting a project's file must not mean trusting whatever is in the files it names tomorrow.
             return not is_project or self._trusted.is_trusted(path, content)
 
         return import_sources(sources, self._machine, folder, may_read, self._findings)
