@@ -62,7 +62,7 @@ def proposed(machine: Machine) -> Any:
     [
         RemoteLaunch("https://example.com/mcp", {"Authorization": f"Bearer {SECRET}", "X-Anything": SECRET}),
         RemoteLaunch(f"https://me:{SECRET}@example.com/mcp?anything={SECRET}"),
-        StdioLaunch("npx", ("-y", "thing", f"postgresql://me:{SECRET}@db.example.com/x"), {"ANYTHING": SECRET}),
+        StdioLaunch("npx", ("-y", "thing", f"postgresql://me:{SECRET}@db.example.com/x"), {"NOTES_TOKEN": SECRET}),
     ],
 )
 def test_a_proposal_shows_no_credential_on_the_terminal_in_json_or_in_its_files(
@@ -79,9 +79,16 @@ def test_a_proposal_shows_no_credential_on_the_terminal_in_json_or_in_its_files(
 
 
 def test_whoever_approves_a_command_sees_all_of_it_but_well_known_keys(machine: Machine, proposed: Any) -> None:
-    id = proposed(StdioLaunch("node", ("--auth-script=./evil.js", "--token", "/tmp/evil.sh", GITHUB_KEY)))
+    id = proposed(
+        StdioLaunch(
+            "node",
+            ("--auth-script=./evil.js", "--token", "/tmp/evil.sh", GITHUB_KEY),
+            {"NODE_OPTIONS": "--import=./x.js"},
+        )
+    )
     shown = machine.run("approvals", "show", id).out
     assert "node --auth-script=./evil.js --token /tmp/evil.sh '***'" in shown
+    assert "Gets variable: NODE_OPTIONS=--import=./x.js" in shown
 
 
 def test_a_registry_with_a_key_in_its_address_is_named_without_it(machine: Machine) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from toolcrib.capabilities.risk import Risk
 from toolcrib.capabilities.store import ProposalRow
 from toolcrib.masking.entries import masked_address, masked_entry
+from toolcrib.masking.names import is_secret_name
 from toolcrib.masking.texts import cover_keys
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
@@ -88,7 +89,7 @@ class Proposal:
 def shown_launch(launch: Launch) -> dict[str, Any]:
     """What would be started or contacted, as somebody who decides about it may see it.
 
-    Of a command line only what is a credential beyond doubt is covered: whoever approves it has to see all the rest.
+    Of a command line and its variables only credentials are covered: whoever approves it has to see all the rest.
     """
     if isinstance(launch, RemoteLaunch):
         return {
@@ -96,8 +97,13 @@ def shown_launch(launch: Launch) -> dict[str, Any]:
             "transport": launch.transport,
             "headers": masked_entry(launch.headers, "headers"),
         }
-    variables = {"env": masked_entry(launch.env, "env")} if launch.env else {}
-    return {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args], **variables}
+    variables = {name: _shown_variable(name, value) for name, value in launch.env.items()}
+    words = {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args]}
+    return {**words, "env": variables} if variables else words
+
+
+def _shown_variable(name: str, value: str) -> Any:
+    return masked_entry(value, name) if is_secret_name(name) else cover_keys(value)
 
 
 class _StoredLaunch(msgspec.Struct, omit_defaults=True):

@@ -65,19 +65,10 @@ def as_json(proposal: Proposal, *, in_full: bool = False) -> dict[str, Any]:
 
 
 def _lines(proposal: Proposal) -> list[tuple[str, str]]:
-    launch, decision = shown_launch(proposal.launch), proposal.decision
-    info = proposal.server_info
-    reached = (
-        [
-            ("Contacts", launch["url"]),
-            *(("Sends header", f"{name}: {value}") for name, value in launch["headers"].items()),
-        ]
-        if isinstance(proposal.launch, RemoteLaunch)
-        else [("Runs", _command_line(launch["command"], launch["args"]))]
-    )
+    decision, info = proposal.decision, proposal.server_info
     return [
         ("Request", proposal.id),
-        *reached,
+        *_reached(proposal),
         ("Calls itself", " ".join(str(info[key]) for key in ("name", "version") if info.get(key))),
         ("Description", proposal.description),
         ("Proposed by", proposal.source),
@@ -87,6 +78,16 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
         ("Note", proposal.note),
         ("Decided", f"{decision.by}, {date(decision.at)} {decision.reason}".strip() if decision else ""),
     ]
+
+
+def _reached(proposal: Proposal) -> list[tuple[str, str]]:
+    """The exact launch; credentials in it are covered, whatever else it holds is shown."""
+    launch = shown_launch(proposal.launch)
+    if isinstance(proposal.launch, RemoteLaunch):
+        headers = [("Sends header", f"{name}: {value}") for name, value in launch["headers"].items()]
+        return [("Contacts", launch["url"]), *headers]
+    variables = [("Gets variable", f"{name}={value}") for name, value in launch.get("env", {}).items()]
+    return [("Runs", _command_line(launch["command"], launch["args"])), *variables]
 
 
 def _command_line(command: str, args: Sequence[str]) -> str:
