@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from toolcrib.masking.spans import Span, places
 
@@ -39,8 +40,6 @@ _BEGINNINGS_OF_WORDS: dict[str, str] = {
     "pypi-": r"[\w-]{40,}",
     "SG.": r"[\w-]{16,}\.[\w-]{16,}",
 }
-_KEYS = [(start, re.compile(rest), False) for start, rest in _BEGINNINGS.items()]
-_KEYS += [(start, re.compile(rest), True) for start, rest in _BEGINNINGS_OF_WORDS.items()]
 # Telegram puts the number of the bot first.
 _BOT_KEY = (":AA", re.compile(r"[\w-]{30,}"))
 
@@ -59,9 +58,16 @@ _ORDINARY = re.compile(
 )
 
 
+@cache  # made at the first need: most commands never come to it
+def _keys() -> list[tuple[str, re.Pattern[str], bool]]:
+    """How each key begins, what follows, and whether it is a word of its own."""
+    anywhere = [(start, re.compile(rest), False) for start, rest in _BEGINNINGS.items()]
+    return anywhere + [(start, re.compile(rest), True) for start, rest in _BEGINNINGS_OF_WORDS.items()]
+
+
 def key_spans(text: str) -> Iterator[Span]:
     """Every key of a well-known service in a text."""
-    for beginning, rest, is_word in _KEYS:
+    for beginning, rest, is_word in _keys():
         done = 0
         for at in places(text, beginning):
             if at < done or (is_word and at and (text[at - 1].isalnum() or text[at - 1] in "_-")):
