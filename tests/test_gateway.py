@@ -481,9 +481,23 @@ async def test_declared_tools_work_before_the_server_was_ever_read() -> None:
     server = FakeServer("files", methods={"tools/list": no_list})
     entry = spec("files", declared_tools=(DeclaredTool("read_file", "Read a file."),))
 
-    async with counter(server, servers=(entry,)) as gateway:
+    async with counter(server, servers=(entry,), startup_timeout_seconds=0.2) as gateway:
         assert (await gateway.search_tools("read a file")).hits[0].tool == "read_file"
         assert (await run(gateway, "read_file", path="/x")).value == {"path": "/x"}
+
+
+async def test_declared_tools_are_checked_like_any_other() -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    server = FakeServer("files", [tool("read_file", inputSchema=schema), tool("other", inputSchema=schema)])
+    declared = (DeclaredTool("read_file"), DeclaredTool("other", "", schema), DeclaredTool("gone"))
+
+    async with counter(server, servers=(spec("files", declared_tools=declared),)) as gateway:
+        for name in ("other", "read_file"):
+            refused = await run(gateway, name, path={"a": 1})
+            assert refused.error.code == "TOOL_VALIDATION_ERROR"
+        assert server.calls == []
+        assert (await run(gateway, "read_file", path="/x")).success
+        assert (await run(gateway, "gone")).error.code == "TOOL_NOT_FOUND"
 
 
 async def test_a_prefix_is_shown_to_callers_and_taken_off_for_the_server() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.capabilities.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.catalog.freshness import Freshness
@@ -19,7 +19,7 @@ from toolcrib.catalog.ttl_cache import TtlCache
 from toolcrib.finder import Finder
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
-from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
+from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
 
@@ -372,10 +372,12 @@ def _by_name(stocked: StockedTool) -> str:
 
 def _declared(spec: ServerSpec) -> list[Tool]:
     """Tools named in the configuration, for a server that was never reached."""
-    return [
-        Tool.from_mcp(spec.name, {"name": declared.name, "description": declared.description})
-        for declared in spec.declared_tools
-    ]
+    return [Tool.from_mcp(spec.name, _definition(declared)) for declared in spec.declared_tools]
+
+
+def _definition(declared: DeclaredTool) -> dict[str, Any]:
+    schema = {"inputSchema": declared.input_schema} if declared.input_schema else {}
+    return {"name": declared.name, "description": declared.description, **schema}
 
 
 def _listed_off(spec: ServerSpec | None, name: str) -> str:

@@ -210,7 +210,9 @@ SPECS = st.builds(
     allow_tools=st.sampled_from([None, (), ("a*",)]),
     deny_tools=st.sampled_from([(), ("b",)]),
     prefix=st.sampled_from(["", "p_"]),
-    declared_tools=st.sampled_from([(), (DeclaredTool("t"), DeclaredTool("u", "what it does"))]),
+    declared_tools=st.sampled_from(
+        [(), (DeclaredTool("t"), DeclaredTool("u", "what it does"), DeclaredTool("v", "", {"type": "object"}))]
+    ),
 )
 
 

@@ -72,7 +72,11 @@ def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
     return build_chain(
         [
             Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
-            Admit(parts.offline.stock, parts.discovery),
+            Admit(
+                parts.offline.stock,
+                parts.discovery,
+                declared_seconds=lambda: parts.settings.startup_timeout_seconds,
+            ),
             CheckArguments(ArgumentChecker(), parts.settings.max_nesting),
             LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
             Retry(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
+from toolcrib.model.server import DeclaredTool, Launch, ServerSpec, StdioLaunch
 
 
 def entry_of(spec: ServerSpec) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "startupTimeout": _plain_number(spec.startup_timeout_seconds),
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
-        "tools": [_declared(tool.name, tool.description) for tool in spec.declared_tools],
+        "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}
     if spec.allow_tools is not None:
@@ -44,5 +44,7 @@ def _plain_number(seconds: float | None) -> float | int | None:
     return int(seconds) if seconds is not None and seconds.is_integer() else seconds
 
 
-def _declared(name: str, description: str) -> Any:
-    return {"name": name, "description": description} if description else name
+def _declared(tool: DeclaredTool) -> Any:
+    more = {"description": tool.description, "inputSchema": dict(tool.input_schema)}
+    told = {key: value for key, value in more.items() if value}
+    return {"name": tool.name, **told} if told else tool.name

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
@@ -63,10 +63,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTool:
-    """A tool named in a configuration file, known before its server was ever reached."""
+    """A tool named in a configuration file, known before its server was ever reached; its schema may be given too."""
 
     name: str
     description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
