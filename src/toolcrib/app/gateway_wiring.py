@@ -27,6 +27,7 @@ from toolcrib.calls.retry import Retry
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.gateway import Gateway
+from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.schema.validate import ArgumentChecker
@@ -69,6 +70,9 @@ def wired_gateway(
 
 
 def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
+    def limit_of(server: str) -> RateLimitConfig | None:
+        return call_limit(parts.settings, parts.offline.stock.specs.get(server))
+
     return build_chain(
         [
             Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
@@ -80,7 +84,7 @@ def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
             CheckArguments(ArgumentChecker(), parts.settings.max_nesting),
             LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
             Retry(),
-            LimitRate(parts.limiter, lambda: call_limit(parts.settings)),  # every attempt spends the server's quota
+            LimitRate(parts.limiter, limit_of),  # every attempt spends the server's quota
             Observe(parts.learner),  # innermost: learns only from what servers really answered
         ],
         call_tool,

@@ -15,6 +15,9 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         **launch_keys(spec.launch),
         "timeout": _plain_number(spec.timeout_seconds),
         "startupTimeout": _plain_number(spec.startup_timeout_seconds),
+        "callRate": _plain_number(spec.call_rate),
+        "discoveryRate": _plain_number(spec.discovery_rate),
+        "discoveryBurst": spec.discovery_burst,
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
         "tools": [_declared(tool) for tool in spec.declared_tools],
@@ -40,8 +43,8 @@ def launch_keys(launch: Launch) -> dict[str, Any]:
     return {"type": launch.transport, "url": launch.url, "headers": dict(launch.headers)}
 
 
-def _plain_number(seconds: float | None) -> float | int | None:
-    return int(seconds) if seconds is not None and seconds.is_integer() else seconds
+def _plain_number(number: float | None) -> float | int | None:
+    return int(number) if number is not None and number.is_integer() else number
 
 
 def _declared(tool: DeclaredTool) -> Any:

@@ -6,12 +6,13 @@ import asyncio
 import random as chance
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.parts import ServerAccess, Visit
 from toolcrib.errors import ServerConnectionError
-from toolcrib.limits.rate import RateLimiter, Sleep
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
 from toolcrib.limits.retry import retrying
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -45,7 +46,7 @@ class ServerReads:
         """What `work` learns from a server; each attempt takes a token, then runs within `slot`."""
 
         async def attempt() -> T:
-            await self._limiter.acquire(endpoint_of(spec), options.rate_limit)
+            await self._limiter.acquire(endpoint_of(spec), reading_limit(spec, options.rate_limit))
             async with slot or nullcontext(), self._access.visit(spec) as visit:
                 return await work(visit)
 
@@ -70,6 +71,15 @@ class ConfiguredReads:
         if spec is None:
             raise ServerConnectionError("the server is not configured any more", server=server)
         return await self._reads.visiting(spec, _whole, self._options(), slot)
+
+
+def reading_limit(spec: ServerSpec, usual: RateLimitConfig) -> RateLimitConfig:
+    """How often a server may be read: as its entry says, else as all may."""
+    return replace(
+        usual,
+        requests_per_second=spec.discovery_rate or usual.requests_per_second,
+        burst_size=spec.discovery_burst or usual.burst_size,
+    )
 
 
 def endpoint_of(spec: ServerSpec) -> str:

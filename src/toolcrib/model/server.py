@@ -81,6 +81,10 @@ class ServerSpec:
     enabled: bool = True
     timeout_seconds: float | None = None
     startup_timeout_seconds: float | None = None
+    # How often it may be called and read, where that differs from all other servers.
+    call_rate: float | None = None
+    discovery_rate: float | None = None
+    discovery_burst: int | None = None
     allow_tools: tuple[str, ...] | None = None
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""
