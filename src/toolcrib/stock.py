@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # only names of types: see `Finder`
 
 log = logging.getLogger(__name__)
 
+MOST_NAME_CHARACTERS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class StockedTool:
@@ -151,6 +153,12 @@ class Stock:
         if spec is None or record is None or record.launch_fingerprint != spec.launch_fingerprint():
             return None
         return record.identity
+
+    def own_name(self, server: str) -> str:
+        """What a server called itself last time, in one short line; nothing where that is not known."""
+        identity = self.identity(server)
+        name = identity.server_info.get("name") if identity is not None else None
+        return " ".join(name.split())[:MOST_NAME_CHARACTERS] if isinstance(name, str) else ""
 
     def was_read(self, server: str) -> bool:
         record = self.record(server)
@@ -286,7 +294,8 @@ class Stock:
             return []
         known = self._store.tools(server) or _declared(spec)
         if known or not self._could_not_be_read(server):
-            return [self._stock(tool, spec) for tool in known]
+            own_name = self.own_name(server) if spec.contract else ""
+            return [self._stock(tool, spec, own_name) for tool in known]
         fallbacks = [_as_fallback(self._stock(tool, spec)) for tool in fallback_tools(spec)]
         if fallbacks:
             log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
@@ -296,8 +305,8 @@ class Stock:
         record = self.record(server)
         return record is not None and record.read_at is None and bool(record.error)
 
-    def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
-        public = tool if spec is None else public_tool(tool, spec)
+    def _stock(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> StockedTool:
+        public = tool if spec is None else public_tool(tool, spec, own_name)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         return StockedTool(

@@ -99,7 +99,7 @@ def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSch
         configured=lambda: tuple(parts.offline.stock.specs.values()),
         journal=parts.discovery,
         registry=parts.registry,
-        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths)),
+        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths), parts.offline.stock.own_name),
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,
