@@ -13,12 +13,13 @@ from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress
+from toolcrib.config.importers.praxis import is_praxis, read_praxis
 from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths
 from toolcrib.config.places import Machine
 from toolcrib.config.scalars import check_groups, read_scalars, warn_of_unknown_settings
-from toolcrib.config.sections import OTHER_KEYS, discovery_section, server_sections
+from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
 from toolcrib.config.settings import Settings, Source
 from toolcrib.config.sources import Imported, auto_sources, import_sources, read_source_list
@@ -84,7 +85,7 @@ class _Loading:
     def _section_values(self, document: Mapping[str, Any], found: FoundFile | None) -> dict[str, Any]:
         """Every setting given by the section and the environment, by attribute name."""
         source = str(found.path) if found else ""
-        where, section = discovery_section(document)
+        where, section = settings_section(document)
         if not isinstance(section, Mapping):
             if section is not None:
                 self._findings.refuse(where, f"expected a map of settings, found {kind_of(section)}", source)
@@ -104,11 +105,11 @@ class _Loading:
 
     def _configured_servers(self, document: Mapping[str, Any], found: FoundFile | None) -> list[ServerSpec]:
         origin = Origin(file=str(found.path) if found else "")
-        specs = [
-            spec
-            for where, section in server_sections(document)
-            for spec in read_servers(section, where, origin, self._findings)
-        ]
+        agents = is_praxis(document)
+        specs = read_praxis(document, origin, self._findings) if agents else []
+        for where, section in server_sections(document):
+            if not (agents and where == PRAXIS_SERVERS):
+                specs += read_servers(section, where, origin, self._findings)
         return unique_servers(specs, self._findings)
 
     def _imported(self, sources: tuple[Source, ...], found: FoundFile | None) -> Imported:
