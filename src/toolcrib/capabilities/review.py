@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolcrib.capabilities.approvals import Approvals, Request
@@ -47,6 +48,10 @@ class Review:
             self._files.archive(earlier.server, earlier.version)
         self._project(approved)
         return approved
+
+    def show_tools(self, proposal: Proposal, definitions: Sequence[Mapping[str, Any]]) -> None:
+        """Write the files of an approved server whose tools could only be read once it was approved."""
+        self._project(replace(proposal, definitions=tuple(definitions)))
 
     def reject(self, id: str, by: str, reason: str = "") -> Proposal:
         """A person refuses: the files move to `rejected`."""
