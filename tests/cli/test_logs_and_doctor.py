@@ -94,6 +94,21 @@ def test_the_doctors_words(machine: Machine) -> None:
     check_golden("doctor.txt", ran.out)
 
 
+def test_a_tool_whose_arguments_can_not_be_checked_is_told_of_by_doctor_inspect_and_the_log(machine: Machine) -> None:
+    machine.workshop("outside")
+    reason = "the schema refers to 'https://example.com/q.json', and nothing is ever fetched"
+    ran = machine.run("doctor")
+    assert ran.code == 0
+    assert f"outside:find: its arguments can't be checked before a call: {reason}" in ran.out
+    assert machine.run("doctor", "--json").json["servers"][0]["notChecked"] == {"find": reason}
+    assert f"Arguments are not checked:\n  before the call: {reason}" in machine.run("inspect", "outside", "find").out
+    assert machine.run("inspect", "outside", "find", "--json").json["notChecked"] == reason
+    assert "notChecked" not in machine.run("inspect", "outside", "other", "--json").json
+    assert f"outside:find: its arguments can't be checked and are passed on as they are: {reason}" in (
+        machine.run("execute", "outside", "find", "--args", '{"q": 1}').err
+    )
+
+
 def test_a_healthy_machine_is_exit_0_also_for_chosen_servers(machine: Machine) -> None:
     machine.configure(f"servers: {json.dumps(TROUBLED)}\n")
     ran = machine.run("doctor", "friendly")

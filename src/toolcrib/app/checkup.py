@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolcrib.config.launching import ready_launch
@@ -38,6 +38,8 @@ class Checkup:
     code: str = ""
     message: str = ""
     next_step: str = ""
+    # Tools whose arguments can't be checked before a call, with the reason.
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_fine(self) -> bool:
@@ -48,18 +50,21 @@ async def check_server(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str
     """Try a server; whatever goes wrong is in the answer."""
     began = now()
     tools: int | None = None
+    not_checked: dict[str, str] = {}
     try:
         _check_entry(spec, env)
         await gateway.read_server(spec.name)
         listed = await gateway.list_tools(spec.name, include_disabled=True)
         tools = len(listed)
+        not_checked = await _not_checked(gateway, spec.name, [tool.name for tool in listed])
         called = await _call_harmless(gateway, spec.name, [tool.name for tool in listed if tool.enabled])
     except _Trouble as trouble:
-        return Checkup(spec.name, tools, "", now() - began, trouble.code, trouble.message, trouble.next_step)
+        found = (trouble.code, trouble.message, trouble.next_step)
+        return Checkup(spec.name, tools, "", now() - began, *found, not_checked)
     except ToolcribError as error:
         code, next_step = _explained(error, spec)
-        return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step)
-    return Checkup(spec.name, tools, called, now() - began)
+        return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step, not_checked)
+    return Checkup(spec.name, tools, called, now() - began, not_checked=not_checked)
 
 
 class _Trouble(Exception):
@@ -85,6 +90,11 @@ def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
         code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"
         shown = ready.masker.error(error)
         raise _Trouble(code, shown.message, shown.hint) from error
+
+
+async def _not_checked(gateway: Gateway, server: str, tools: list[str]) -> dict[str, str]:
+    found = {tool: await gateway.get_tool_details(server, tool) for tool in tools}
+    return {tool: details.not_checked for tool, details in found.items() if details and details.not_checked}
 
 
 async def _call_harmless(gateway: Gateway, server: str, tools: list[str]) -> str:

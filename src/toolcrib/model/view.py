@@ -80,7 +80,8 @@ class Parameter:
 class ToolDetails:
     """Everything needed to call a tool; `definition` is the server's own, whole.
 
-    `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works.
+    `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works. `not_checked` says why
+    arguments are passed on without having been held against the schema.
     """
 
     server: str
@@ -94,3 +95,4 @@ class ToolDetails:
     returns: str
     definition: Mapping[str, Any]
     made_up_example: Mapping[str, Any] = field(default_factory=dict)
+    not_checked: str = ""

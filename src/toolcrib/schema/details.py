@@ -8,6 +8,7 @@ from typing import Any
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
 from toolcrib.model.view import ToolDetails
+from toolcrib.schema.bounds import why_unusable
 from toolcrib.schema.convert import convert
 from toolcrib.schema.examples import examples, made_up_example
 from toolcrib.schema.parameters import is_nested, parameters
@@ -34,6 +35,7 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntSh
         returns=_returns(tool, learnt),
         definition=tool.definition,
         made_up_example=made_up_example(tool.definition),
+        not_checked=why_unusable(tool.input_schema),
     )
 
 

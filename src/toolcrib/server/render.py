@@ -59,6 +59,8 @@ def details(found: ToolDetails) -> dict[str, Any]:
     }
     optional = {"signature": found.signature, "examples": list(found.examples), "returns": found.returns}
     rendered.update(_without_empty(optional))
+    if found.not_checked:
+        rendered["notChecked"] = f"arguments are not checked before the call: {found.not_checked}"
     if not found.enabled:
         rendered["enabled"] = False
     return rendered
