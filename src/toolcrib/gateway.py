@@ -130,7 +130,7 @@ class Gateway:
         found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
         packed = tuple(hits) if limit is not None else pack_hits(hits)
-        elsewhere = self._elsewhere(query, hits) if server is None else ()
+        elsewhere = self._elsewhere(words, hits) if server is None and words else ()
         return SearchAnswer(packed, self._search_note(hits, server, elsewhere))
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
