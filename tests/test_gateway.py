@@ -511,6 +511,40 @@ async def test_a_prefix_is_shown_to_callers_and_taken_off_for_the_server() -> No
     assert server.calls == [("write_file", {})]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+async def test_without_a_word_about_precedence_a_rule_that_denies_wins_wherever_it_stands(order: int) -> None:
+    rules = (ToolRule(("*",), enabled=True), ToolRule(("*delete*",), enabled=False))[::order]
+
+    async with counter(files(), tool_rules=rules) as gateway:
+        assert {found.name for found in await gateway.list_tools("files")} == {"read_file", "write_file"}
+        assert (await run(gateway, "delete_file")).error.code == "TOOL_DISABLED"
+
+
+async def test_the_tools_of_a_server_are_looked_up_again_after_it_has_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_up: list[str] = []
+    tools = SqliteCatalog.tools
+
+    def counted(store: SqliteCatalog, server: str) -> Any:
+        looked_up.append(server)
+        return tools(store, server)
+
+    monkeypatch.setattr(SqliteCatalog, "tools", counted)
+    server = files()
+    async with counter(server) as gateway:
+        assert (await run(gateway, "write_file")).success
+        await gateway.list_tools("files")
+        before = len(looked_up)
+        await gateway.list_tools("files")
+        assert len(looked_up) == before
+        server.crash()
+        assert (await run(gateway, "write_file")).success
+        await gateway.list_tools("files")
+
+    assert len(looked_up) > before
+
+
 async def test_the_entrys_own_lists_decide_too() -> None:
     entry = spec("files", allow_tools=("read_file", "write_file"), deny_tools=("write_file",))
 
