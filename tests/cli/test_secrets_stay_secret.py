@@ -10,8 +10,8 @@ from typing import Any
 import keyring
 import pytest
 
-from tests.adoption.test_secrets import MemoryKeyring
 from tests.cli.machine import Machine
+from tests.memory_keyring import MemoryKeyring
 from toolcrib.app.online import open_gateway
 
 TELLTALE = Path(__file__).with_name("programs") / "telltale.py"

@@ -116,6 +116,7 @@ ORDINARY = [
     "Error: ENOENT: no such file or directory, open '/etc/app/tokens.json'",
     "token: expired",
     "token=invalid",
+    "SyntaxError: Unexpected token: 12345 in JSON at position 7",
     "the API key is missing",
     "API key: required",
     "Incorrect password: please try again",

@@ -24,7 +24,7 @@ class Masker:
     def __init__(self, known: KnownSecrets | None = None) -> None:
         self.known = known or KnownSecrets()
         # A password that is an everyday word is not hunted for in what a server says of itself.
-        self._telling = self.known.only(lambda value: not is_ordinary(value))
+        self.telling = self.known.only(lambda value: not is_ordinary(value))
 
     def __call__(self, text: str) -> str:
         """The text as it may be shown."""
@@ -36,12 +36,12 @@ class Masker:
 
     def json(self, raw: Json) -> Json:
         """What a server says of itself, as JSON: only known secrets are covered, and text without any is given back."""
-        if not self._telling.are_in(bytes(raw)):
+        if not self.telling.are_in(bytes(raw)):
             return raw
         try:
-            return msgspec.json.encode(_each_text(msgspec.json.decode(raw), self._telling.masked))
+            return msgspec.json.encode(_each_text(msgspec.json.decode(raw), self.telling.masked))
         except (msgspec.DecodeError, RecursionError):
-            return self._telling.masked(bytes(raw).decode("utf-8", "replace")).encode()
+            return self.telling.masked(bytes(raw).decode("utf-8", "replace")).encode()
 
     def error(self, error: E) -> E:
         """The error with every text in it covered."""

@@ -127,7 +127,7 @@ def _named(text: str, small: str) -> Iterator[Span]:
         if at < done:
             continue
         start, done = _whole_name(text, at, at + len(stem))
-        after = _AFTER_NAME.match(text, done)
+        after = None if small.endswith("unexpected ", 0, start) else _AFTER_NAME.match(text, done)
         if after is None or not is_secret_in_text(_with_word_before(text, start, done)):
             continue
         group = after.lastgroup

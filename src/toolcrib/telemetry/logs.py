@@ -27,8 +27,11 @@ def log_to_stderr(*, verbose: int, quiet: bool, env: Mapping[str, str]) -> None:
 
 
 def mask_in_logs(masker: Masker) -> None:
-    """Cover what this masker knows in every line from now on, tracebacks included."""
-    _covered.add(masker.known)
+    """Cover what this masker knows in every line from now on, tracebacks included.
+
+    Values that are everyday words are left: what servers say was covered before, and a line is about much else.
+    """
+    _covered.add(masker.telling)
 
 
 class _Covered(logging.Filter):
