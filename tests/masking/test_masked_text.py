@@ -123,6 +123,8 @@ ORDINARY = [
     "max_tokens=4096, total tokens: 512",
     "Bearer authentication is needed",
     "Basic authentication",
+    "Basic type/status filtering: Basic information: name",
+    "xsec_token: 笔记",
     "Authorization: required",
     "key: value",
     "primary_key=user_id",

@@ -43,7 +43,7 @@ _STANDS_FOR_A_VALUE = re.compile(
     r"\$\{[^{}:]*(?::[^-{}][^{}]*)?\}|\$\{\{[^{}]*\}\}|\{(?:env|file|keyring):[^{}\"']*\}|\$[A-Z][A-Z_]*"
     r"|<[^<>]*>?|\.{3}|…|\*+|[xX]+"
 )
-_WORD = re.compile(r"[A-Za-z]+[.!?…]*")
+_WORD = re.compile(r"[^\W\d_]+[.!?…]*")
 _SAYS_NOTHING = frozenset(
     """
     true false null none nil undefined required optional missing invalid expired empty unset unknown string number integer
@@ -104,7 +104,7 @@ def _credentials(text: str, small: str) -> Iterator[Span]:
             yield Span(*match.span(2))
     for scheme in ("bearer", "basic"):
         for match in _matches_at(_SCHEME, scheme, text, small):
-            if not _WORD.fullmatch(match[1]):
+            if any(map(str.isdigit, match[1])):
                 yield Span(*match.span(1))
     for match in _matches_at(_COOKIE, "cookie", text, small):
         if "=" in match[1]:
