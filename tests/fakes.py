@@ -99,6 +99,7 @@ class FakeServer:
     definitions: list[dict[str, Any]] = field(default_factory=list)
     era: Literal["modern", "legacy"] = "modern"
     version: str = "1.0"
+    own_name: str = ""
     capabilities: dict[str, Any] = field(default_factory=lambda: {"tools": {}})
     tools: dict[str, Callable[[dict[str, Any]], Awaitable[Answer] | Answer]] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
@@ -178,7 +179,7 @@ class FakeServer:
         return methods[method]
 
     def _discover(self, _: dict[str, Any]) -> Answer:
-        info = {"name": self.name, "version": self.version}
+        info = {"name": self.own_name or self.name, "version": self.version}
         return {
             "supportedVersions": [MODERN],
             "capabilities": self.capabilities,
@@ -249,7 +250,7 @@ class FakeLink:
         return {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
             "capabilities": self.server.capabilities,
-            "serverInfo": {"name": self.server.name, "version": self.server.version},
+            "serverInfo": {"name": self.server.own_name or self.server.name, "version": self.server.version},
         }
 
     async def _send(self, line: bytes) -> None:

@@ -109,6 +109,14 @@ def test_every_meta_tool_is_in_the_readme(name: str) -> None:
     assert f"`{name}`" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
+def test_every_test_that_the_security_page_names_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "security.md").read_text(encoding="utf-8")))
+    files = Path(__file__).parent.rglob("test_*.py")
+    written = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text(encoding="utf-8"))}
+    assert len(named) > 30
+    assert named - written == set()
+
+
 def test_links_between_the_pages_lead_somewhere() -> None:
     pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
     for page in pages:

@@ -527,9 +527,23 @@ async def test_declared_tools_work_before_the_server_was_ever_read() -> None:
     server = FakeServer("files", methods={"tools/list": no_list})
     entry = spec("files", declared_tools=(DeclaredTool("read_file", "Read a file."),))
 
-    async with counter(server, servers=(entry,)) as gateway:
+    async with counter(server, servers=(entry,), startup_timeout_seconds=0.2) as gateway:
         assert (await gateway.search_tools("read a file")).hits[0].tool == "read_file"
         assert (await run(gateway, "read_file", path="/x")).value == {"path": "/x"}
+
+
+async def test_declared_tools_are_checked_like_any_other() -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    server = FakeServer("files", [tool("read_file", inputSchema=schema), tool("other", inputSchema=schema)])
+    declared = (DeclaredTool("read_file"), DeclaredTool("other", "", schema), DeclaredTool("gone"))
+
+    async with counter(server, servers=(spec("files", declared_tools=declared),)) as gateway:
+        for name in ("other", "read_file"):
+            refused = await run(gateway, name, path={"a": 1})
+            assert refused.error.code == "TOOL_VALIDATION_ERROR"
+        assert server.calls == []
+        assert (await run(gateway, "read_file", path="/x")).success
+        assert (await run(gateway, "gone")).error.code == "TOOL_NOT_FOUND"
 
 
 async def test_a_prefix_is_shown_to_callers_and_taken_off_for_the_server() -> None:
@@ -541,6 +555,40 @@ async def test_a_prefix_is_shown_to_callers_and_taken_off_for_the_server() -> No
         assert (await run(gateway, "write_file")).error.code == "TOOL_NOT_FOUND"
 
     assert server.calls == [("write_file", {})]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+async def test_without_a_word_about_precedence_a_rule_that_denies_wins_wherever_it_stands(order: int) -> None:
+    rules = (ToolRule(("*",), enabled=True), ToolRule(("*delete*",), enabled=False))[::order]
+
+    async with counter(files(), tool_rules=rules) as gateway:
+        assert {found.name for found in await gateway.list_tools("files")} == {"read_file", "write_file"}
+        assert (await run(gateway, "delete_file")).error.code == "TOOL_DISABLED"
+
+
+async def test_the_tools_of_a_server_are_looked_up_again_after_it_has_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_up: list[str] = []
+    tools = SqliteCatalog.tools
+
+    def counted(store: SqliteCatalog, server: str) -> Any:
+        looked_up.append(server)
+        return tools(store, server)
+
+    monkeypatch.setattr(SqliteCatalog, "tools", counted)
+    server = files()
+    async with counter(server) as gateway:
+        assert (await run(gateway, "write_file")).success
+        await gateway.list_tools("files")
+        before = len(looked_up)
+        await gateway.list_tools("files")
+        assert len(looked_up) == before
+        server.crash()
+        assert (await run(gateway, "write_file")).success
+        await gateway.list_tools("files")
+
+    assert len(looked_up) > before
 
 
 async def test_the_entrys_own_lists_decide_too() -> None:

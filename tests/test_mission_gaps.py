@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import importlib
 import importlib.metadata
 import json
 import os
@@ -108,6 +110,33 @@ async def test_an_answer_takes_no_more_tokens_than_the_seeds_allow(
         answer = await Agent(client, []).use(meta_tool, **arguments)
 
     assert count(compact({"name": meta_tool, "arguments": arguments})) + count(answer) <= most
+
+
+async def test_an_execution_is_success_and_result_or_no_success_and_an_error_and_costs_hardly_more_than_they_do() -> (
+    None
+):
+    said = RESULTS["create_issue"]
+    github = FakeServer("github", SERVERS["github"], tools={"create_issue": lambda _: text(said)})
+    issue = {"server": "github", "tool": "create_issue", "arguments": {"repo": "a/b", "title": "x"}}
+
+    async with counter(github) as gateway, client_of(gateway) as client:
+        agent = Agent(client, [])
+        answer = await agent.use("execute_tool", **issue)
+        failed = await client.call_tool("execute_tool", {**issue, "arguments": {"title": "x"}})
+
+    assert json.loads(answer) == {"success": True, "result": json.loads(said)}
+    assert count(answer) <= count(said) + 10
+    assert 30 <= agent.spent <= 300
+    body = json.loads(failed.content[0].text)
+    assert failed.is_error
+    assert (body["success"], set(body)) == (False, {"success", "error"})
+    assert {key: body["error"][key] for key in ("code", "server", "tool")} == {
+        "code": "TOOL_VALIDATION_ERROR",
+        "server": "github",
+        "tool": "create_issue",
+    }
+    assert "repo" in body["error"]["message"]
+    assert count(failed.content[0].text) <= 100
 
 
 # -- many servers, dead servers
@@ -255,6 +284,42 @@ def test_the_package_has_its_licence_its_types_and_both_commands() -> None:
     assert installed.metadata["License-Expression"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert (ROOT / "src" / "toolcrib" / "py.typed").exists()
+
+
+def test_every_function_of_the_package_says_what_it_takes_and_gives() -> None:
+    untyped = [
+        f"{file.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for file in (ROOT / "src").rglob("*.py")
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_typed(function)
+    ]
+
+    assert untyped == []
+
+
+def _is_typed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    all_told = all(one.annotation is not None for one in named if one.arg not in {"self", "cls"})
+    # Without a return type a constructor still is one.
+    return all_told and (function.returns is not None or function.name == "__init__")
+
+
+def test_the_commands_of_the_package_lead_to_functions_that_are_there() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+
+    assert set(scripts) == {"toolcrib", "anygpt"}
+    for target in scripts.values():
+        module, _, name = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_readme_leads_to_a_page_about_every_feature_and_shows_the_commands_of_the_first_day() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} - {"docs/glossary.md"}
+    assert {page for page in pages if page not in readme} == set()
+    assert {word for word in ("adopt", "add", "search", "serve", "doctor") if f"toolcrib {word}" not in readme} == set()
 
 
 def test_the_container_recipe_serves_on_standard_input_as_an_ordinary_user() -> None:

@@ -1,4 +1,4 @@
-"""Narrowing a search to a domain or a category of tools, by options or by words of the query."""
+"""Narrowing a search to a domain, a category or a pattern of names, by options or by words of the query."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from toolcrib.capabilities.categories import CATEGORIES, infer_categories
 from toolcrib.capabilities.domains import domain_matches, infer_domains
 from toolcrib.errors import ValidationError
+from toolcrib.rules.name_patterns import NamePatterns, name_patterns
 from toolcrib.stock import Stock, StockedTool
 
 _FILTER_WORD = re.compile(r"(?:^|(?<=\s))(domain|category):(\S+)")
@@ -15,21 +16,25 @@ _FILTER_WORD = re.compile(r"(?:^|(?<=\s))(domain|category):(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class ToolFilter:
-    """Lets tools of one domain and one category pass; what is None does not matter."""
+    """Lets tools of one domain and one category pass, and of names that fit; what is None does not matter."""
 
     domain: str | None = None
     category: str | None = None
+    names: NamePatterns | None = None
 
     @classmethod
-    def of(cls, domain: str | None, category: str | None) -> ToolFilter:
+    def of(cls, domain: str | None, category: str | None, names: NamePatterns | None = None) -> ToolFilter:
         """The filter, with words spelled as people do (`GitHub`, `read`); an unknown category is refused."""
-        return cls(domain.strip(" .").lower() if domain else None, category_named(category) if category else None)
+        spelled = domain.strip(" .").lower() if domain else None
+        return cls(spelled, category_named(category) if category else None, names)
 
     def __bool__(self) -> bool:
-        return self.domain is not None or self.category is not None
+        return self.domain is not None or self.category is not None or self.names is not None
 
     def __call__(self, stocked: StockedTool) -> bool:
         server, name = stocked.tool.server, stocked.upstream_name
+        if self.names is not None and not self.names.fit(server, stocked.tool.name):
+            return False
         if self.category is not None and self.category not in infer_categories(name):
             return False
         wanted = self.domain
@@ -37,7 +42,10 @@ class ToolFilter:
 
 
 def split_query(query: str, domain: str | None, category: str | None, stock: Stock) -> tuple[str, ToolFilter]:
-    """The words to search for and the filter: `domain:github category:read issues` narrows like the two options do."""
+    """The words to search for and the filter: `domain:github category:read issues` narrows like the two options do.
+
+    Words that are all patterns, such as `*issue*` or `/^git_/`, are meant for names: then there are no words left.
+    """
     options = {"domain": domain, "category": category}
     # A server may be called "domain": then `domain:lookup` is the name of a tool.
     names = [name for name, value in options.items() if value is None and not stock.knows(name)]
@@ -50,7 +58,8 @@ def split_query(query: str, domain: str | None, category: str | None, stock: Sto
         return ""
 
     words = " ".join(_FILTER_WORD.sub(take, query).split()) if ":" in query else query
-    return words, ToolFilter.of(options["domain"], options["category"])
+    patterns = name_patterns(words)
+    return "" if patterns else words, ToolFilter.of(options["domain"], options["category"], patterns)
 
 
 def find_tools(

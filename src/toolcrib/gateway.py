@@ -173,7 +173,8 @@ class Gateway:
         most = min(limit or DEFAULT_HITS, MOST_HITS)
         found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
         hits = [hit_view(stocked, relevance) for stocked, relevance in found]
-        note = self._search_note(hits, server, self._elsewhere(query, hits) if server is None else ())
+        elsewhere = self._elsewhere(words, hits) if server is None and words else ()
+        note = self._search_note(hits, server, elsewhere)
         packed = tuple(hits) if limit is not None else pack_hits(hits, note)
         return SearchAnswer(packed, note) if fits(hits) else SearchAnswer((), note, nearest=packed)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.capabilities.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.catalog.freshness import Freshness
@@ -19,7 +19,7 @@ from toolcrib.catalog.ttl_cache import TtlCache
 from toolcrib.finder import Finder
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
-from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
+from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # only names of types: see `Finder`
     from toolcrib.search.index import ToolIndex
 
 log = logging.getLogger(__name__)
+
+MOST_NAME_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,12 @@ class Stock:
         if spec is None or record is None or record.launch_fingerprint != spec.launch_fingerprint():
             return None
         return record.identity
+
+    def own_name(self, server: str) -> str:
+        """What a server called itself last time, in one short line; nothing where that is not known."""
+        identity = self.identity(server)
+        name = identity.server_info.get("name") if identity is not None else None
+        return " ".join(name.split())[:MOST_NAME_CHARACTERS] if isinstance(name, str) else ""
 
     def was_read(self, server: str) -> bool:
         record = self.record(server)
@@ -312,7 +320,8 @@ class Stock:
             return []
         known = self._store.tools(server) or _declared(spec)
         if known or not self._could_not_be_read(server):
-            return [self._stock(tool, spec) for tool in known]
+            own_name = self.own_name(server) if spec.contract else ""
+            return [self._stock(tool, spec, own_name) for tool in known]
         fallbacks = [_as_fallback(self._stock(tool, spec)) for tool in fallback_tools(spec)]
         if fallbacks:
             log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
@@ -322,8 +331,8 @@ class Stock:
         record = self.record(server)
         return record is not None and record.read_at is None and bool(record.error)
 
-    def _stock(self, tool: Tool, spec: ServerSpec | None) -> StockedTool:
-        public = tool if spec is None else public_tool(tool, spec)
+    def _stock(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> StockedTool:
+        public = tool if spec is None else public_tool(tool, spec, own_name)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         return StockedTool(
@@ -398,10 +407,12 @@ def _by_name(stocked: StockedTool) -> str:
 
 def _declared(spec: ServerSpec) -> list[Tool]:
     """Tools named in the configuration, for a server that was never reached."""
-    return [
-        Tool.from_mcp(spec.name, {"name": declared.name, "description": declared.description})
-        for declared in spec.declared_tools
-    ]
+    return [Tool.from_mcp(spec.name, _definition(declared)) for declared in spec.declared_tools]
+
+
+def _definition(declared: DeclaredTool) -> dict[str, Any]:
+    schema = {"inputSchema": declared.input_schema} if declared.input_schema else {}
+    return {"name": declared.name, "description": declared.description, **schema}
 
 
 def _listed_off(spec: ServerSpec | None, name: str) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from toolcrib.capabilities.domains import extract_primary_domain, infer_domains, topics
 from toolcrib.capabilities.topic_words import known_topics
 from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.config.written_entry import entry_of
 from toolcrib.errors import ValidationError
+from toolcrib.masking.entries import masked_entry
+from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
 from toolcrib.stock import Stock, StockedTool
@@ -24,7 +29,14 @@ def server_view(stock: Stock, name: str, status: ServerStatus) -> ServerSummary:
         status=_with_error(stock, name, status),
         title=spec.title,
         transport=spec.launch.transport,
+        configure=partial(shown_entry, spec),
     )
+
+
+def shown_entry(spec: ServerSpec) -> Mapping[str, Any]:
+    """A server's entry as it may be shown."""
+    entry: Mapping[str, Any] = masked_entry(entry_of(spec))
+    return entry
 
 
 def tool_view(stocked: StockedTool) -> ToolSummary:

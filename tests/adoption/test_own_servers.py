@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.adoption.entry import entry_of
 from toolcrib.config.findings import Findings
 from toolcrib.config.load import load_settings
 from toolcrib.config.servers import read_servers
+from toolcrib.config.written_entry import entry_of
 from toolcrib.model.server import DeclaredTool, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 
@@ -207,10 +207,15 @@ SPECS = st.builds(
     enabled=st.booleans(),
     timeout_seconds=st.sampled_from([None, 5.0, 0.5]),
     startup_timeout_seconds=st.sampled_from([None, 60.0]),
+    call_rate=st.sampled_from([None, 2.0, 0.5]),
+    discovery_rate=st.sampled_from([None, 2.0]),
+    discovery_burst=st.sampled_from([None, 3]),
     allow_tools=st.sampled_from([None, (), ("a*",)]),
     deny_tools=st.sampled_from([(), ("b",)]),
     prefix=st.sampled_from(["", "p_"]),
-    declared_tools=st.sampled_from([(), (DeclaredTool("t"), DeclaredTool("u", "what it does"))]),
+    declared_tools=st.sampled_from(
+        [(), (DeclaredTool("t"), DeclaredTool("u", "what it does"), DeclaredTool("v", "", {"type": "object"}))]
+    ),
 )
 
 

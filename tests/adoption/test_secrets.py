@@ -8,10 +8,9 @@ from pathlib import Path
 
 import keyring
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import PasswordDeleteError
 
 from tests.adoption.home import CURSOR, contents
+from tests.memory_keyring import MemoryKeyring
 from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
@@ -22,30 +21,6 @@ from toolcrib.config.secret_refs import resolve_launch
 from toolcrib.errors import ConfigurationError, NeedsConfiguration
 
 SECRETS = {"notes.NOTES_TOKEN": "s3cr3t-n0tes", "wiki.Authorization": "w1k1-t0ken"}
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring that lives as long as the test."""
-
-    priority = 1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-        self.refuses = ""
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        if username == self.refuses:
-            raise RuntimeError("locked")
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if (service, username) not in self.kept:
-            raise PasswordDeleteError(username)
-        del self.kept[service, username]
 
 
 @pytest.fixture

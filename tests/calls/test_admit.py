@@ -63,13 +63,31 @@ async def test_a_server_nobody_has_read_is_read_first() -> None:
     assert readings.asked == ["files"]
 
 
-async def test_a_declared_tool_is_called_without_waiting_for_the_first_reading() -> None:
+async def test_a_declared_tool_with_a_schema_is_called_without_waiting_for_the_first_reading() -> None:
+    readings, upstream = Readings(), Upstream()
+    stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read", "", {"type": "object"}),)))
+
+    await through(Admit(stock, readings), a_call(), upstream)
+
+    assert (len(upstream.calls), readings.asked) == (1, [])
+
+
+async def test_a_declared_tool_without_a_schema_waits_for_the_first_reading() -> None:
     readings, upstream = Readings(), Upstream()
     stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
 
     await through(Admit(stock, readings), a_call(), upstream)
 
-    assert (len(upstream.calls), readings.asked) == (1, [])
+    assert (len(upstream.calls), readings.asked) == (1, ["files"])
+
+
+async def test_a_declared_tool_of_a_server_that_can_not_be_reached_fails_at_once() -> None:
+    failure, upstream = AuthenticationFailed("401", server="files"), Upstream()
+    stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
+
+    with pytest.raises(AuthenticationFailed):
+        await through(Admit(stock, Readings(failure)), a_call(), upstream)
+    assert upstream.calls == []
 
 
 async def test_a_server_that_can_not_be_read_is_the_reason_given() -> None:

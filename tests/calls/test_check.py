@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -42,6 +43,23 @@ async def test_arguments_nested_deeper_than_allowed_are_refused() -> None:
     with pytest.raises(InvalidArguments, match="deeper than 64"):
         await through(CHECK, a_call(arguments={"x": nested}), upstream)
     assert upstream.calls == []
+
+
+async def test_arguments_that_can_not_be_checked_are_passed_on_and_that_is_logged_once_a_tool(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    upstream, check = Upstream(), CheckArguments(ArgumentChecker(), 64)
+    outside = tool("find", inputSchema={"type": "object", "properties": {"q": {"$ref": "https://example.com/q.json"}}})
+
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            await through(check, aimed(outside, {"q": 1}), upstream)
+        await through(check, aimed(dict(outside), {"q": 1}), upstream)  # read again, the same tool
+        await through(check, aimed({**outside, "name": "other"}, {"q": 1}), upstream)
+
+    assert len(upstream.calls) == 5
+    assert [record.getMessage().partition(": ")[0] for record in caplog.records] == ["files:find", "files:other"]
+    assert "https://example.com/q.json" in caplog.text
 
 
 async def test_a_tool_without_a_schema_takes_anything() -> None:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import json
+import time
+from pathlib import Path
+
 import pytest
 
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import Clock, FakeServer, FakeServers, spec, tool
-from toolcrib import Settings, open_gateway
+from toolcrib import Settings, load_settings, open_gateway
 from toolcrib.app.discovering import call_limit
 from toolcrib.calls.rate import LimitRate
 from toolcrib.calls.retry import Retry
@@ -15,7 +19,7 @@ from toolcrib.storage.memory_buckets import MemoryBuckets
 
 
 def limited(clock: Clock, limit: RateLimitConfig | None) -> LimitRate:
-    return LimitRate(RateLimiter(MemoryBuckets(clock)), lambda: limit)
+    return LimitRate(RateLimiter(MemoryBuckets(clock)), lambda _: limit)
 
 
 async def test_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() -> None:
@@ -73,3 +77,45 @@ async def test_the_setting_reaches_the_agent_as_a_code_and_a_wait() -> None:
 
     assert refused.error.code == "RATE_LIMITED"
     assert 90 < refused.error.details["retryAfterSeconds"] <= 100
+
+
+async def test_a_server_has_a_limit_of_its_own_in_its_entry(tmp_path: Path) -> None:
+    entries = {"files": {"command": "x", "callRate": 0.01}, "web": {"command": "y"}}
+    (tmp_path / "c.json").write_text(json.dumps({"callRate": 0.5, "servers": entries}))
+    servers = FakeServers(*(FakeServer(name, [tool("read")]) for name in entries))
+
+    async with open_gateway(tmp_path / "c.json", opener=servers) as gateway:
+        waits = {}
+        for name in ("files", "web"):
+            assert (await gateway.execute_tool(name, "read")).success
+            refused = await gateway.execute_tool(name, "read")
+            waits[name] = refused.error.details["retryAfterSeconds"]
+
+    assert 90 < waits["files"] <= 100
+    assert waits["web"] <= 2
+
+
+async def test_a_server_is_read_at_the_rate_of_its_own_entry(tmp_path: Path) -> None:
+    limited = {"command": "x", "discoveryRate": 2, "discoveryBurst": 1}
+    (tmp_path / "c.json").write_text(json.dumps({"servers": {"files": limited, "web": {"command": "y"}}}))
+    servers = FakeServers(*(FakeServer(name, [tool("read")]) for name in ("files", "web")))
+
+    async with open_gateway(tmp_path / "c.json", opener=servers, read_due=False) as gateway:
+        took = {}
+        for name in ("files", "web"):
+            began = time.monotonic()
+            await gateway.read_server(name)
+            await gateway.read_server(name)
+            took[name] = time.monotonic() - began
+
+    assert took["files"] >= 0.45
+    assert took["web"] < took["files"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"callRate": 0}, {"callRate": "5"}, {"discoveryRate": -1}, {"discoveryBurst": 0}, {"discoveryBurst": 1.5}]
+)
+def test_a_limit_that_makes_no_sense_is_reported_with_its_place(tmp_path: Path, wrong: dict[str, object]) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"servers": {"files": {"command": "x", **wrong}}}))
+    (problem,) = load_settings(tmp_path / "c.json").problems
+    assert problem.where == f"servers.files.{next(iter(wrong))}"

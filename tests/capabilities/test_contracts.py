@@ -51,7 +51,10 @@ def settings_with(tmp_path: Path, key: str = "external_mcp_endpoints") -> Any:
 @pytest.mark.parametrize("key", ["external_mcp_endpoints", "external_mcp_servers"])
 async def test_tools_of_an_endpoint_are_offered_under_names_of_their_own(tmp_path: Path, key: str) -> None:
     endpoint = FakeServer(
-        "localhost-3000", [tool("echo", "Say it again.")], tools={"echo": lambda given: text(str(given))}
+        "localhost-3000",
+        [tool("echo", "Say it again.")],
+        tools={"echo": lambda given: text(str(given))},
+        own_name="Parrot Server",
     )
     wiki = FakeServer("wiki", [tool("echo", "Say it too.")])
 
@@ -60,7 +63,7 @@ async def test_tools_of_an_endpoint_are_offered_under_names_of_their_own(tmp_pat
         assert [(found.name, found.summary) for found in listed] == [("echo_external", "Say it again.")]
         details = await gateway.get_tool_details("localhost-3000", "echo_external")
         assert details is not None
-        assert details.description == "Say it again. (via localhost-3000)"
+        assert details.description == "Say it again. (via Parrot Server)"
         # Two endpoints may have a tool of the same name: each has it on its own server.
         assert [found.name for found in await gateway.list_tools("wiki")] == ["echo_external"]
         hits = await gateway.search_tools("say it again")

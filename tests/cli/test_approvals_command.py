@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.machine import Machine
+from tests.cli.machine import WORKSHOP, Machine
 from toolcrib.capabilities.approvals import Approvals, Request
 from toolcrib.capabilities.export import CapabilityFiles
 from toolcrib.capabilities.proposal import Proposal
@@ -130,6 +131,34 @@ def test_a_program_is_approved_as_the_words_it_was_proposed_with(desk: Desk) -> 
 
     assert desk.machine.run("approvals", "approve", "local", "--yes", "--json").json["success"] is True
     assert {spec.name: spec.launch for spec in load_settings().servers}["local"] == launch
+
+
+def test_the_files_of_an_approved_program_are_there_at_once(desk: Desk) -> None:
+    launch = StdioLaunch(sys.executable, ("-I", "-S", str(WORKSHOP), "friendly"))
+    desk.propose("local", launch)
+    assert list(desk.files.root.rglob("*.rtfs")) == []
+
+    ran = desk.machine.run("approvals", "approve", "local", "--yes", "--json")
+
+    assert (ran.code, ran.json["toolCount"]) == (0, 7)
+    written = {str(file.relative_to(desk.files.root)) for file in desk.files.root.rglob("*.rtfs")}
+    assert written >= {"approved/local/ping.rtfs", "approved/local/echo.rtfs"}
+    facts = json.loads((desk.files.root / "approved" / "local" / "server.json").read_text("utf-8"))
+    assert facts["approval"]["state"] == "approved"
+    assert ":text" in (desk.files.root / "approved" / "local" / "echo.rtfs").read_text("utf-8")
+    found = desk.machine.run("search", "give a text back", "--wait", "0", "--json").json["results"]
+    assert (found[0]["server"], found[0]["tool"]) == ("local", "echo")
+
+
+def test_a_program_that_can_not_be_started_is_approved_all_the_same(desk: Desk) -> None:
+    desk.propose("local", StdioLaunch("never-started-either"))
+
+    ran = desk.machine.run("approvals", "approve", "local", "--yes")
+
+    assert ran.code == 0
+    assert "local is approved" in ran.out
+    assert "was not found" in ran.err
+    assert desk.folder_of("local") == "approved"
 
 
 def test_without_a_terminal_nothing_is_approved_unasked(desk: Desk) -> None:

@@ -31,6 +31,14 @@ def test_the_last_lines_of_a_server_are_shown_readable(machine: Machine) -> None
     assert machine.run("logs", "friendly", "--json").json["lines"] == [ran.out.strip()]
 
 
+def test_a_key_in_an_older_log_is_not_shown(machine: Machine) -> None:
+    machine.workshop("friendly")
+    machine.paths.logs_dir.mkdir()
+    key = "gh\x1b[0mp_" + "a1B2c3" * 6
+    (machine.paths.logs_dir / "friendly.log").write_text(f"started with {key}\n", "utf-8")
+    assert machine.run("logs", "friendly").out == "started with ***\n"
+
+
 def test_only_so_many_lines_are_shown(machine: Machine) -> None:
     machine.workshop("friendly")
     machine.paths.logs_dir.mkdir()
@@ -95,6 +103,21 @@ def test_the_doctors_words(machine: Machine) -> None:
     ran = machine.run("doctor")
     assert ran.code == 3
     check_golden("doctor.txt", ran.out)
+
+
+def test_a_tool_whose_arguments_can_not_be_checked_is_told_of_by_doctor_inspect_and_the_log(machine: Machine) -> None:
+    machine.workshop("outside")
+    reason = "the schema refers to 'https://example.com/q.json', and nothing is ever fetched"
+    ran = machine.run("doctor")
+    assert ran.code == 0
+    assert f"outside:find: its arguments can't be checked before a call: {reason}" in ran.out
+    assert machine.run("doctor", "--json").json["servers"][0]["notChecked"] == {"find": reason}
+    assert f"Arguments are not checked:\n  before the call: {reason}" in machine.run("inspect", "outside", "find").out
+    assert machine.run("inspect", "outside", "find", "--json").json["notChecked"] == reason
+    assert "notChecked" not in machine.run("inspect", "outside", "other", "--json").json
+    assert f"outside:find: its arguments can't be checked and are passed on as they are: {reason}" in (
+        machine.run("execute", "outside", "find", "--args", '{"q": 1}').err
+    )
 
 
 def test_a_healthy_machine_is_exit_0_also_for_chosen_servers(machine: Machine) -> None:

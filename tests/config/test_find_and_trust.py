@@ -141,6 +141,36 @@ def test_a_source_beside_a_trusted_project_file_needs_trust_of_its_own(machine):
     assert [spec.name for spec in machine.load().servers] == ["one"]
 
 
+@pytest.mark.parametrize("place", ["elsewhere", "home"])
+def test_a_source_anywhere_else_needs_trust_as_well(machine, tmp_path, place):
+    folder = tmp_path / "elsewhere" if place == "elsewhere" else machine.home
+    more = write(folder / "mcp.json", '{"mcpServers": {"extra": {"command": "evil"}}}')
+    named = str(more) if place == "elsewhere" else "~/mcp.json"
+    config = write(machine.cwd / "toolcrib.yaml", f"sources: [{{type: mcp-json, path: '{named}'}}]")
+    machine.trusted.trust(config)
+    before = machine.load()
+    assert before.servers == ()
+    assert before.source_states[0].state == "untrusted"
+    assert any(f"toolcrib trust {more}" in warning for warning in before.warnings)
+    machine.trusted.trust(more)
+    assert [server.name for server in machine.load().servers] == ["extra"]
+    write(more, '{"mcpServers": {"extra": {"command": "worse"}}}')
+    assert machine.load().servers == ()
+
+
+def test_a_project_may_name_the_users_own_files_of_a_client(machine):
+    write(machine.home / ".cursor" / "mcp.json", '{"mcpServers": {"mine": {"command": "x"}}}')
+    config = write(machine.cwd / "toolcrib.yaml", "sources: [{type: cursor, path: ~/.cursor/mcp.json}]")
+    machine.trusted.trust(config)
+    assert [server.name for server in machine.load().servers] == ["mine"]
+
+
+def test_a_source_that_the_users_own_file_names_needs_no_trust(machine, tmp_path):
+    more = write(tmp_path / "mcp.json", '{"mcpServers": {"extra": {"command": "x"}}}')
+    write(machine.paths.config_file, f"sources: [{{type: mcp-json, path: '{more}'}}]")
+    assert [server.name for server in machine.load().servers] == ["extra"]
+
+
 def test_trust_is_kept_for_the_owner_alone(machine):
     machine.trusted.trust(write(machine.cwd / "toolcrib.yaml", ONE))
     mode = machine.paths.trusted_files.stat().st_mode

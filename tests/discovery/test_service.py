@@ -272,6 +272,34 @@ async def test_when_all_attempts_fail_the_last_failure_is_told() -> None:
         assert servers.attempts == 4
 
 
+async def test_without_a_word_about_it_a_server_is_tried_four_times_after_1_2_and_4_seconds() -> None:
+    servers = Moody(100, FakeServer("files"))
+    async with desk(servers) as us:
+        with pytest.raises(ServerConnectionError):
+            await us.service.discover_tools(spec("files"), DiscoveryOptions())
+
+        assert (servers.attempts, us.waits) == (4, [1.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "attempts", "waits"),
+    [
+        (RetryPolicy(max_retries=0), 1, []),
+        (RetryPolicy(max_retries=2, initial_delay_ms=50, backoff_multiplier=10), 3, [0.05, 0.5]),
+        (RetryPolicy(max_retries=3, initial_delay_ms=400, max_delay_ms=500), 4, [0.4, 0.5, 0.5]),
+    ],
+)
+async def test_the_retry_policy_of_the_options_is_the_one_that_holds(
+    policy: RetryPolicy, attempts: int, waits: list[float]
+) -> None:
+    servers = Moody(100, FakeServer("files"))
+    async with desk(servers) as us:
+        with pytest.raises(ServerConnectionError):
+            await us.service.discover_tools(spec("files"), DiscoveryOptions(retry_policy=policy))
+
+        assert (servers.attempts, us.waits) == (attempts, pytest.approx(waits))
+
+
 async def test_every_attempt_takes_a_token_of_its_own() -> None:
     servers = Moody(2, FakeServer("files", [tool("read")]))
     slow = DiscoveryOptions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections import OrderedDict
 from functools import reduce
 from typing import Any
@@ -245,15 +244,6 @@ def test_all_patterns_of_one_check_share_one_allowance_of_time() -> None:
     schema = of({"items": {"pattern": "x"}})
     assert checker.check(schema, {"a": ["x"] * 3}) == Verdict()
     assert "too long" in checker.check(schema, {"a": ["x"] * 10}).not_checked
-
-
-def test_an_unusable_schema_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    checker, schema = ArgumentChecker(), {"$ref": "https://example.com/s"}
-    with caplog.at_level(logging.WARNING):
-        assert checker.problems(schema, {}) == ()
-        assert checker.problems(schema, {"x": 1}) == ()
-    assert len(caplog.records) == 1
-    assert checker.problems(ISSUE, {}) == check(ISSUE, {}).problems
 
 
 def test_what_is_compiled_is_remembered_and_bounded() -> None:

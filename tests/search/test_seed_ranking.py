@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pytest
 
+from tests.fakes import spec
 from tests.search.catalogue import ISSUES, ids, tool
+from toolcrib.app.online import open_gateway
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex
+from toolcrib.storage.sqlite import SqliteCatalog
 
 VERBS = ("archive", "copy", "merge", "rename", "translate", "print", "sort", "share", "lock", "count")
 NOUNS = ("invoice", "photo", "ticket", "branch", "recipe", "contract", "playlist", "sensor", "ledger", "poster")
@@ -81,14 +88,40 @@ def test_a_tag_in_the_query_counts_and_counts_less_than_a_word_of_the_name() -> 
 
 
 def test_a_search_of_ten_thousand_tools_takes_less_than_100_ms(crowd: ToolIndex) -> None:
-    queries = ["invoice", "rename the photo of my team", "translate last week's contract and share it as a table"] * 3
-    seconds = []
-    for query in queries:
-        began = time.process_time()  # a busy machine must not fail this
-        assert len(crowd.search(query)) == 10
-        seconds.append(time.process_time() - began)
+    for query in ("invoice", "rename the photo of my team", "translate last week's contract and share it as a table"):
+        seconds = []
+        for _ in range(5):
+            began = time.perf_counter()
+            assert len(crowd.search(query)) == 10
+            seconds.append(time.perf_counter() - began)
 
-    assert median(seconds) < 0.1
+        # The quickest of a few, on the clock: a busy machine must not fail this, a search that waits must.
+        assert min(seconds) < 0.1, query
+
+
+def test_a_search_at_the_gateway_takes_less_than_100_ms_among_ten_thousand_tools(tmp_path: Path) -> None:
+    """All that a caller waits for: catalogue, rules, ranking and the packed answer."""
+    specs = tuple(spec(f"server-{number}") for number in range(10))
+    store = SqliteCatalog(Paths.of(os.environ).catalogue)
+    for number, one in enumerate(specs):
+        made = tuple(dict(_made(number * 1_000 + at).definition) for at in range(1_000))
+        reading = ServerReading(Identity("legacy", "2025-11-25"), made)
+        store.save_reading(one.name, one.launch_fingerprint(), reading, time.time())
+    store.close()
+
+    async def searches() -> list[float]:
+        rules = (ToolRule(("*_ledger_*",), enabled=False),)
+        async with open_gateway(settings=Settings(servers=specs, tool_rules=rules), read_due=False) as gateway:
+            await gateway.search_tools("the first one makes the index")
+            seconds = []
+            for _ in range(5):
+                began = time.perf_counter()
+                answer = await gateway.search_tools("rename the photo of my team")
+                seconds.append(time.perf_counter() - began)
+                assert answer.hits
+            return seconds
+
+    assert min(asyncio.run(searches())) < 0.1
 
 
 def test_the_index_of_ten_thousand_tools_is_smaller_than_100_mb(crowd: ToolIndex, tmp_path: Path) -> None:

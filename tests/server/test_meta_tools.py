@@ -235,6 +235,14 @@ async def test_a_server_that_can_not_be_read_has_no_tools_and_says_why() -> None
     assert details["error"]["code"] == "SERVER_CONNECTION_ERROR"
 
 
+async def test_details_say_when_arguments_can_not_be_checked() -> None:
+    outside = {"type": "object", "properties": {"q": {"$ref": "https://example.com/q.json"}}}
+    async with client(FakeServer("files", [tool("find", inputSchema=outside)])) as agent:
+        details = await agent.ask("get_tool_details", server="files", tool="find")
+
+    assert "'https://example.com/q.json'" in details["notChecked"]
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

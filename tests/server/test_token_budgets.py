@@ -82,6 +82,31 @@ async def test_a_default_search_answer_is_200_tokens_at_most_in_the_median(serve
     assert all(json.loads(answer)["results"] for answer in answers)
 
 
+async def test_no_default_search_answer_takes_more_than_200_tokens_however_many_tools_fit(tmp_path: Path):
+    parts = ("draft", "overdue", "recurring", "disputed", "foreign", "archived", "paid", "shared", "printed", "scanned")
+    tools = [
+        {
+            "name": f"{verb}_{part}_invoice",
+            "description": f"{verb.title()} a {part} invoice of a customer, with its lines, taxes, discounts and payments, "
+            f"in the ledger of the company that issued it, for accountants who look after {part} invoices every month",
+            "inputSchema": {"type": "object", "properties": {"customer": {"type": "string"}}},
+        }
+        for verb in ("create", "update", "delete", "send", "find")
+        for part in parts
+    ]
+    file = tmp_path / "ledger.json"
+    file.write_text(json.dumps({"tools": tools, "results": {}}), encoding="utf-8")
+    ledger = ServerSpec("ledger", StdioLaunch(sys.executable, ("-I", "-S", str(PROGRAM), str(file))))
+
+    async with agent_before([ledger]) as agent:
+        answers = [await agent.use("search_tools", query=f"{verb} an invoice") for verb in ("create", "find", "send")]
+        unbounded = await agent.use("search_tools", query="create an invoice", limit=50)
+
+    assert count(unbounded) > 1_000  # there is plenty that would fit
+    assert [count(answer) for answer in answers if count(answer) > 200] == []
+    assert all(len(json.loads(answer)["results"]) >= 3 for answer in answers)
+
+
 async def test_the_one_tool_journey_of_the_seeds_takes_950_tokens_at_most(servers: Sequence[ServerSpec]):
     async with agent_before(servers) as agent:
         await agent.find_read_and_run("github issue create", "github", "create_issue", NEW_ISSUE)

@@ -57,7 +57,7 @@ def test_no_more_than_the_last_bytes_are_kept_and_none_of_them_does_harm(chunks:
     ring = StderrRing(max_bytes=size)
     for chunk in chunks:
         ring.feed(chunk)
-    ring.flush()
+    ring.finish()
 
     assert len(ring._kept) <= size
     assert not set(ring.tail(10_000)) & set(map(chr, [*range(10), *range(11, 32), 127]))

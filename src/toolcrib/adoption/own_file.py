@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toolcrib.adoption.entry import entry_of
 from toolcrib.adoption.read_back import checked
 from toolcrib.adoption.writes import FileWrite
 from toolcrib.config.documents import is_there, parse_document, read_bytes
@@ -19,6 +18,7 @@ from toolcrib.config.names import nearest, slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.sections import discovery_section, server_sections
 from toolcrib.config.servers import read_servers
+from toolcrib.config.written_entry import entry_of
 from toolcrib.edit.changes import Change, Drop, EditRefused, Place, Put, look_up
 from toolcrib.edit.document import Format, edited
 from toolcrib.errors import ConfigurationError, Problem, ServerNotFound, ValidationError

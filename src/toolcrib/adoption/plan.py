@@ -12,6 +12,7 @@ from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.secrets import hidden_values
 from toolcrib.edit.changes import EditRefused, Put
 from toolcrib.edit.document import edited
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.server import RemoteLaunch
 
 _KEPT = "you asked to keep it there"
@@ -62,7 +63,7 @@ class ClientPlan:
         """The changed lines, without any value that may be a secret."""
         before, after = (self._shown(content).splitlines() for content in (self.file.content or b"", self.after or b""))
         name = str(self.file.path)
-        return list(unified_diff(before, after, name, name, lineterm="", n=0))
+        return [mask_text(line) for line in unified_diff(before, after, name, name, lineterm="", n=0)]
 
     def _shown(self, content: bytes) -> str:
         file = ClientFile(self.client, self.file.path, content)

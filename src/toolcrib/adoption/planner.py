@@ -10,7 +10,6 @@ from toolcrib.adoption.claude_code import words
 from toolcrib.adoption.client_entry import added, free_key, refreshed
 from toolcrib.adoption.client_file import ClientFile, Listed
 from toolcrib.adoption.clients import Client, Entry
-from toolcrib.adoption.entry import entry_of
 from toolcrib.adoption.environment import needed_variables
 from toolcrib.adoption.judge import Judge, unclear_keys
 from toolcrib.adoption.own_file import OwnFile
@@ -18,6 +17,7 @@ from toolcrib.adoption.plan import ClientPlan, Move, Plan
 from toolcrib.adoption.secrets import Vault, moved_to_vault, named_secrets, with_secrets
 from toolcrib.adoption.site import Site
 from toolcrib.config.names import shorten, slug
+from toolcrib.config.written_entry import entry_of
 from toolcrib.edit.changes import Change, Drop
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec
 

@@ -8,20 +8,15 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
 
 from toolcrib.adoption.journal import Seal
 from toolcrib.config.secret_refs import UnresolvedReference, resolve
 from toolcrib.edit.changes import Place
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.masking.entries import after_scheme, masked_entry
+from toolcrib.masking.names import is_secret_name
 from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
 
-HIDDEN = "***"
-_SECRET_NAME = re.compile(r"token|key|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+", re.IGNORECASE)
-_ONLY_A_REFERENCE = re.compile(r"(?:(?:Bearer|Basic|Token)\s+)?\$?\{[^}]*\}\}?|\$\w+", re.IGNORECASE)
-_VALUE_MAPS = ("env", "envs", "environment", "headers", "http_headers")
-_ADDRESSES = ("url", "serverUrl", "httpUrl", "uri")
 _IN_KEYRING = re.compile(r"\$\{keyring:([^}]*)\}")
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "json": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
@@ -46,9 +41,9 @@ def moved_to_vault(server: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any
     for key in ("env", "headers"):
         values = dict(entry.get(key) or {})
         for name, value in values.items():
-            lead = match[0] if (match := _SCHEME.match(value)) else ""
+            lead = value[: after_scheme(value)]
             secret = _plain(value.removeprefix(lead))
-            if secret and _SECRET_NAME.search(name):
+            if secret and is_secret_name(name):
                 found[f"{server}.{name}"] = secret
                 values[name] = f"{lead}${{keyring:{server}.{name}}}"
         if values:
@@ -113,54 +108,17 @@ def opened(content: bytes, seals: Mapping[str, Seal], vault: Vault) -> bytes:
     return text.encode()
 
 
-def hidden_values(raw: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """Every text of an entry that may be a secret, with what is shown instead."""
-    if not isinstance(raw, Mapping):
-        return
-    for key, value in raw.items():
-        here = (*place, key)
-        if key in _VALUE_MAPS and isinstance(value, Mapping):
-            yield from (((*here, name), HIDDEN) for name, text in value.items() if _may_be_secret(text))
-        elif key in ("args", "command") and isinstance(value, list):
-            yield from (((*here, index), text) for index, text in _hidden_words(value))
-        elif isinstance(value, Mapping):
-            yield from hidden_values(value, here)
-        elif isinstance(value, str) and key in _ADDRESSES:
-            if (shown := _shown_address(value)) != value:
-                yield here, shown
-        elif _SECRET_NAME.search(key) and _may_be_secret(value):
-            yield here, HIDDEN
+def hidden_values(raw: Any, place: Place) -> Iterator[tuple[Place, Any]]:
+    """Every text of an entry that may hold a secret, with what is shown instead."""
+    yield from _differences(raw, masked_entry(raw), place)
 
 
-def _may_be_secret(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not _ONLY_A_REFERENCE.fullmatch(str(value))
-
-
-def _hidden_words(words: list[Any]) -> Iterator[tuple[int, str]]:
-    after_secret_option = False
-    for index, word in enumerate(words):
-        text = str(word)
-        option, equals, value = text.partition("=")
-        name, colon, rest = text.partition(":")
-        if after_secret_option and _may_be_secret(text):
-            yield index, HIDDEN
-        elif equals and value and _SECRET_NAME.search(option):
-            yield index, f"{option}={HIDDEN}"
-        elif colon and rest and _SECRET_NAME.search(name) and "/" not in name:
-            yield index, f"{name}:{HIDDEN}"
-        elif (shown := _shown_address(text)) != text:
-            yield index, shown
-        after_secret_option = text.startswith("-") and not equals and bool(_SECRET_NAME.search(text))
-
-
-def _shown_address(text: str) -> str:
-    """An address without the person and the query in it."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return HIDDEN
-    if parts.scheme not in ("http", "https"):
-        return text
-    host = parts.netloc.rpartition("@")[2]
-    query = HIDDEN if parts.query else ""
-    return urlunsplit((parts.scheme, host, parts.path, query, parts.fragment))
+def _differences(written: Any, shown: Any, place: Place) -> Iterator[tuple[Place, Any]]:
+    if isinstance(written, Mapping):
+        for key, value in written.items():
+            yield from _differences(value, shown[key], (*place, key))
+    elif isinstance(written, list):
+        for index, value in enumerate(written):
+            yield from _differences(value, shown[index], (*place, index))
+    elif written != shown:
+        yield place, shown

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolcrib.config.secret_refs import bearer_variables, child_environment, resolve_launch
+from toolcrib.config.launching import ready_launch
+from toolcrib.config.os_keyring import OsKeyring
+from toolcrib.config.secret_refs import bearer_variables
 from toolcrib.errors import (
     AuthenticationFailed,
     CallTimeout,
@@ -37,6 +39,8 @@ class Checkup:
     code: str = ""
     message: str = ""
     next_step: str = ""
+    # Tools whose arguments can't be checked before a call, with the reason.
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_fine(self) -> bool:
@@ -47,18 +51,21 @@ async def check_server(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str
     """Try a server; whatever goes wrong is in the answer."""
     began = now()
     tools: int | None = None
+    not_checked: dict[str, str] = {}
     try:
         _check_entry(spec, env)
         await gateway.read_server(spec.name)
         listed = await gateway.list_tools(spec.name, include_disabled=True)
         tools = len(listed)
+        not_checked = await _not_checked(gateway, spec.name, [tool.name for tool in listed])
         called = await _call_harmless(gateway, spec.name, [tool.name for tool in listed if tool.enabled])
     except _Trouble as trouble:
-        return Checkup(spec.name, tools, "", now() - began, trouble.code, trouble.message, trouble.next_step)
+        found = (trouble.code, trouble.message, trouble.next_step)
+        return Checkup(spec.name, tools, "", now() - began, *found, not_checked)
     except ToolcribError as error:
         code, next_step = _explained(error, spec)
-        return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step)
-    return Checkup(spec.name, tools, called, now() - began)
+        return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step, not_checked)
+    return Checkup(spec.name, tools, called, now() - began, not_checked=not_checked)
 
 
 class _Trouble(Exception):
@@ -73,16 +80,22 @@ class _Trouble(Exception):
 
 def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
     """What can be said of an entry before anything is started: its variables are set, its program is there."""
-    launch = resolve_launch(spec.launch, env, server=spec.name)
+    ready = ready_launch(spec, env, OsKeyring().get)
+    launch = ready.launch
     if not isinstance(launch, StdioLaunch):
         return
-    environment = child_environment(launch, env, server=spec.name)
     try:
-        find_program(spec.name, launch.command, environment, launch.cwd)
+        find_program(spec.name, launch.command, ready.given, launch.cwd)
     except ServerConnectionError as error:
         is_folder_missing = launch.cwd is not None and not Path(launch.cwd).is_dir()
         code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"
-        raise _Trouble(code, error.message, error.hint) from error
+        shown = ready.masker.error(error)
+        raise _Trouble(code, shown.message, shown.hint) from error
+
+
+async def _not_checked(gateway: Gateway, server: str, tools: list[str]) -> dict[str, str]:
+    found = {tool: await gateway.get_tool_details(server, tool) for tool in tools}
+    return {tool: details.not_checked for tool, details in found.items() if details and details.not_checked}
 
 
 async def _call_harmless(gateway: Gateway, server: str, tools: list[str]) -> str:

@@ -12,6 +12,7 @@ from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.limits.retry import RetryPolicy
+from toolcrib.model.server import ServerSpec
 from toolcrib.storage.cache_files import FolderCache
 
 
@@ -35,9 +36,9 @@ def retry_policy(settings: Settings) -> RetryPolicy:
     )
 
 
-def call_limit(settings: Settings) -> RateLimitConfig | None:
-    """The limit on calls to one server: at once as many as a second allows; None where there is none."""
-    rate = settings.call_rate
+def call_limit(settings: Settings, spec: ServerSpec | None = None) -> RateLimitConfig | None:
+    """The limit on calls to one server: its entry's own, or that of all; at once as many as a second allows."""
+    rate = settings.call_rate if spec is None or spec.call_rate is None else spec.call_rate
     return None if rate is None else RateLimitConfig(rate, max(1, math.ceil(rate)))
 
 

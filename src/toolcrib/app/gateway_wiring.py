@@ -28,6 +28,7 @@ from toolcrib.calls.retry import Retry
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.gateway import Gateway
+from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.listing import LIST_MORE
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
@@ -80,14 +81,21 @@ def wired_gateway(
 
 
 def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
+    def limit_of(server: str) -> RateLimitConfig | None:
+        return call_limit(parts.settings, parts.offline.stock.specs.get(server))
+
     return build_chain(
         [
             Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
-            Admit(parts.offline.stock, parts.discovery),
+            Admit(
+                parts.offline.stock,
+                parts.discovery,
+                declared_seconds=lambda: parts.settings.startup_timeout_seconds,
+            ),
             CheckArguments(ArgumentChecker(), parts.settings.max_nesting),
             LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
             Retry(),
-            LimitRate(parts.limiter, lambda: call_limit(parts.settings)),  # every attempt spends the server's quota
+            LimitRate(parts.limiter, limit_of),  # every attempt spends the server's quota
             Observe(parts.learner),  # innermost: learns only from what servers really answered
         ],
         call_tool,
@@ -102,7 +110,7 @@ def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSch
         configured=lambda: tuple(parts.offline.stock.specs.values()),
         journal=parts.discovery.journal,
         registry=parts.registry,
-        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths)),
+        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths), parts.offline.stock.own_name),
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,

@@ -15,15 +15,23 @@ from toolcrib.capabilities.manifest import Manifest
 from toolcrib.capabilities.marketplace import Registered
 from toolcrib.capabilities.proposal import Proposal
 from toolcrib.discovery.capability_desk import CapabilityDesk
+from toolcrib.discovery.found import DiscoveredMCPTool
 from toolcrib.model.server import ServerSpec
 
 Open = Callable[[], Capabilities]
 
 
-def capability_desk(opened: Open, files: CapabilityFiles) -> CapabilityDesk:
-    """`opened` gives the same capabilities each time; they are closed by whoever made it."""
+def capability_desk(opened: Open, files: CapabilityFiles, own_name: Callable[[str], str]) -> CapabilityDesk:
+    """`opened` gives the same capabilities each time; they are closed by whoever made it.
+
+    `own_name` tells what a configured server calls itself.
+    """
+
+    def to_manifest(tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest:
+        return tool_to_manifest(tool, config, own_name(config.name))
+
     return CapabilityDesk(
-        tool_to_manifest,
+        to_manifest,
         UsableCapabilities(opened),
         AllCapabilities(opened),
         files,

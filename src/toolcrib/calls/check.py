@@ -26,6 +26,7 @@ class CheckArguments:
     def __init__(self, checker: ArgumentChecker, max_nesting: int) -> None:
         self._checker = checker
         self._max_nesting = max_nesting
+        self._reported: set[str] = set()
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         self._check_nesting(call)
@@ -45,8 +46,16 @@ class CheckArguments:
             verdict = self._checker.check(schema, call.arguments)
         if verdict.problems:
             raise InvalidArguments(verdict.problems, hint="get_tool_details shows the parameters.")
+        if verdict.not_checked and call.target is not None:
+            self._report(call.target.tool.id, verdict.not_checked)
         return call
 
     def _check_nesting(self, call: ToolCall) -> None:
         if deeper_than(call.arguments, self._max_nesting):
             raise InvalidArguments([Problem("arguments", f"nested deeper than {self._max_nesting} levels")])
+
+    def _report(self, tool: str, reason: str) -> None:
+        """Say it once of a tool: it may be called a thousand times."""
+        if tool not in self._reported:
+            self._reported.add(tool)
+            log.warning("%s: its arguments can't be checked and are passed on as they are: %s", tool, reason)

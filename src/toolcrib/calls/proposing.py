@@ -16,6 +16,7 @@ from toolcrib.capabilities.proposal import Proposal
 from toolcrib.capabilities.review import Review
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.errors import ApprovalRefused, InvalidArguments, Problem, ToolcribError
+from toolcrib.masking.texts import cover_keys
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
@@ -129,7 +130,7 @@ def _body(proposal: Proposal) -> dict[str, Any]:
         "approval_id": proposal.id,
         "state": proposal.state,
         "server_name": proposal.server,
-        "source": public_url(launch.url) if isinstance(launch, RemoteLaunch) else launch.command,
+        "source": public_url(launch.url) if isinstance(launch, RemoteLaunch) else cover_keys(launch.command),
         "capability_files_count": len(proposal.definitions),
         "discovered_endpoints_count": len(proposal.definitions),
         "endpoint_previews": previews,

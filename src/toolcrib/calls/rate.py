@@ -14,12 +14,12 @@ from toolcrib.model.server import BUILT_IN_SERVER
 class LimitRate:
     """Refuses a call that comes too soon at once, with the time to wait: the caller has better things to do than queue."""
 
-    def __init__(self, limiter: RateLimiter, limit: Callable[[], RateLimitConfig | None]) -> None:
+    def __init__(self, limiter: RateLimiter, limit_of: Callable[[str], RateLimitConfig | None]) -> None:
         self._limiter = limiter
-        self._limit = limit
+        self._limit_of = limit_of
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        limit = self._limit()
+        limit = self._limit_of(call.server)
         if limit is not None and call.server != BUILT_IN_SERVER:
             wait = await self._limiter.try_acquire(f"call {call.server}", limit)
             if wait > 0:

@@ -49,9 +49,12 @@ class ToolContract:
     secrets: tuple[str, ...] = ()
 
 
-def external_tool(tool: Tool, spec: ServerSpec) -> Tool:
-    """The tool under the name and description it has on its endpoint's server; its schemas stay as they are."""
-    described = f"{tool.description} (via {spec.title or spec.name})".lstrip()
+def external_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
+    """The tool under the name and description it has on its endpoint's server; its schemas stay as they are.
+
+    `own_name` is what the endpoint calls itself, where it was ever asked.
+    """
+    described = f"{tool.description} (via {own_name or spec.title or spec.name})".lstrip()
     public = Tool(tool.server, f"{tool.name}{SUFFIX}", {**tool.definition, "description": described})
     # It still is the server's own definition that was read, approved and learnt about.
     vars(public)["fingerprint"] = tool.fingerprint
@@ -63,10 +66,10 @@ def public_name(name: str, spec: ServerSpec) -> str:
     return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
 
 
-def public_tool(tool: Tool, spec: ServerSpec) -> Tool:
+def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
     """The tool as it stands behind the counter."""
     prefixed = Tool(tool.server, spec.prefix + tool.name, tool.definition) if spec.prefix else tool
-    return external_tool(prefixed, spec) if spec.contract else prefixed
+    return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
 
 
 def fallback_tools(spec: ServerSpec) -> list[Tool]:

@@ -51,11 +51,11 @@ class DiscoveredTool(Protocol):
     def output_schema_json(self) -> Mapping[str, Any] | None: ...
 
 
-def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec) -> Manifest:
-    """The manifest of a discovered tool; what came from a stranger is pending."""
+def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec, own_name: str = "") -> Manifest:
+    """The manifest of a discovered tool; what came from a stranger is pending. `own_name` is what its server calls itself."""
     own = Tool(config.name, discovered.tool_name, discovered.definition)
     return manifest_of(
-        public_tool(own, config),
+        public_tool(own, config, own_name),
         config,
         status=status_of(config),
         upstream_name=own.name,

@@ -14,6 +14,7 @@ from toolcrib.capabilities.manifest import Manifest
 from toolcrib.capabilities.proposal import Proposal
 from toolcrib.capabilities.rtfs_form import manifests_in
 from toolcrib.errors import ApprovalRefused, Problem, RtfsError, ValidationError
+from toolcrib.masking.spans import MASK
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
 from toolcrib.schema.json_schema import json_schema
 
@@ -155,12 +156,14 @@ def _launch(facts: Mapping[str, Any], manifest: Manifest) -> Launch | None:
     told = facts.get("launch")
     if isinstance(told, Mapping):
         command, args, url = told.get("command"), told.get("args"), told.get("url")
+        if MASK in f"{command} {args} {url}":
+            return None  # a secret was left out of the file, and without it this is another server
         if isinstance(command, str) and command:
             return StdioLaunch(command, tuple(filter(_is_text, args)) if isinstance(args, list) else ())
         if isinstance(url, str) and _is_web(url):
             return RemoteLaunch(url, transport="sse" if told.get("transport") == "sse" else "http")
     address = manifest.provider.server_url
-    return RemoteLaunch(address) if _is_web(address) else None
+    return RemoteLaunch(address) if _is_web(address) and MASK not in address else None
 
 
 def _is_text(value: object) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
+from toolcrib.masking.entries import masked_address
 from toolcrib.model.server import Launch, RemoteLaunch
 from toolcrib.rtfs.types import TypeExpr
 
@@ -98,13 +99,13 @@ def public_address(launch: Launch, server: str) -> str:
 
 
 def public_url(url: str) -> str:
-    """The address without user, query and fragment."""
+    """The address without user, query and fragment, and without keys in its path."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
         return ""
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    return masked_address(urlunsplit((parts.scheme, host, parts.path, "", "")))
 
 
 def _id_part(name: str) -> str:

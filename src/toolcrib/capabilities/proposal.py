@@ -10,6 +10,9 @@ import msgspec
 
 from toolcrib.capabilities.risk import Risk
 from toolcrib.capabilities.store import ProposalRow
+from toolcrib.masking.entries import masked_address, masked_entry
+from toolcrib.masking.names import is_secret_name
+from toolcrib.masking.texts import cover_keys
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 State = Literal["pending", "approved", "rejected", "expired", "superseded"]
@@ -81,6 +84,26 @@ class Proposal:
 
     def moved(self, state: State, decision: Decision) -> Proposal:
         return replace(self, state=state, decision=decision)
+
+
+def shown_launch(launch: Launch) -> dict[str, Any]:
+    """What would be started or contacted, as somebody who decides about it may see it.
+
+    Of a command line and its variables only credentials are covered: whoever approves it has to see all the rest.
+    """
+    if isinstance(launch, RemoteLaunch):
+        return {
+            "url": masked_address(launch.url),
+            "transport": launch.transport,
+            "headers": masked_entry(launch.headers, "headers"),
+        }
+    variables = {name: _shown_variable(name, value) for name, value in launch.env.items()}
+    words = {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args]}
+    return {**words, "env": variables} if variables else words
+
+
+def _shown_variable(name: str, value: str) -> Any:
+    return masked_entry(value, name) if is_secret_name(name) else cover_keys(value)
 
 
 class _StoredLaunch(msgspec.Struct, omit_defaults=True):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolcrib.capabilities.approvals import Approvals, Request
 from toolcrib.capabilities.export import CapabilityFiles, Folder
 from toolcrib.capabilities.from_tool import manifest_of
 from toolcrib.capabilities.manifest import ApprovalStatus, Manifest, public_address
-from toolcrib.capabilities.proposal import Proposal, State
+from toolcrib.capabilities.proposal import Proposal, State, shown_launch
 from toolcrib.errors import ConfigurationError
-from toolcrib.model.server import RemoteLaunch
 from toolcrib.model.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,10 @@ class Review:
             self._files.archive(earlier.server, earlier.version)
         self._project(approved)
         return approved
+
+    def show_tools(self, proposal: Proposal, definitions: Sequence[Mapping[str, Any]]) -> None:
+        """Write the files of an approved server whose tools could only be read once it was approved."""
+        self._project(replace(proposal, definitions=tuple(definitions)))
 
     def reject(self, id: str, by: str, reason: str = "") -> Proposal:
         """A person refuses: the files move to `rejected`."""
@@ -87,18 +91,12 @@ def manifests_of(proposal: Proposal) -> list[Manifest]:
 
 def facts_of(proposal: Proposal) -> dict[str, Any]:
     """What the person who decides has to see, for `server.json`; names of variables, never their values."""
-    launch = proposal.launch
-    reached: dict[str, Any] = (
-        {"url": launch.url, "transport": launch.transport, "headers": dict(launch.headers)}
-        if isinstance(launch, RemoteLaunch)
-        else {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
-    )
     decision = proposal.decision
     return {
         "title": proposal.title,
         "description": proposal.description,
-        "address": public_address(launch, proposal.server),
-        "launch": reached,
+        "address": public_address(proposal.launch, proposal.server),
+        "launch": shown_launch(proposal.launch),
         "source": proposal.source,
         "auth_env_var": proposal.auth_env_var,
         "risk": {"level": proposal.risk.level, "reasons": list(proposal.risk.reasons)},

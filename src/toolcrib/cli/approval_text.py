@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from toolcrib.capabilities.manifest import capability_id
-from toolcrib.capabilities.proposal import Proposal
+from toolcrib.capabilities.proposal import Proposal, shown_launch
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import RemoteLaunch
@@ -43,7 +44,7 @@ def as_json(proposal: Proposal, *, in_full: bool = False) -> dict[str, Any]:
         "version": proposal.version,
         "state": proposal.state,
         "source": proposal.source,
-        "launch": _launch_json(proposal),
+        "launch": shown_launch(proposal.launch),
         "toolCount": len(proposal.definitions),
         "risk": {"level": proposal.risk.level, "reasons": list(proposal.risk.reasons)},
         "requestedAt": proposal.requested_at,
@@ -65,16 +66,10 @@ def as_json(proposal: Proposal, *, in_full: bool = False) -> dict[str, Any]:
 
 
 def _lines(proposal: Proposal) -> list[tuple[str, str]]:
-    launch, decision = proposal.launch, proposal.decision
-    info = proposal.server_info
-    reached = (
-        [("Contacts", launch.url), *(("Sends header", f"{name}: {value}") for name, value in launch.headers.items())]
-        if isinstance(launch, RemoteLaunch)
-        else [("Runs", _command_line(launch.command, launch.args))]
-    )
+    decision, info = proposal.decision, proposal.server_info
     return [
         ("Request", proposal.id),
-        *reached,
+        *_reached(proposal),
         ("Calls itself", " ".join(str(info[key]) for key in ("name", "version") if info.get(key))),
         ("Description", proposal.description),
         ("Proposed by", proposal.source),
@@ -86,16 +81,19 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
     ]
 
 
-def _command_line(command: str, args: tuple[str, ...]) -> str:
+def _reached(proposal: Proposal) -> list[tuple[str, str]]:
+    """The exact launch; credentials in it are covered, whatever else it holds is shown."""
+    launch = shown_launch(proposal.launch)
+    if isinstance(proposal.launch, RemoteLaunch):
+        headers = [("Sends header", f"{name}: {value}") for name, value in launch["headers"].items()]
+        return [("Contacts", launch["url"]), *headers]
+    variables = [("Gets variable", f"{name}={value}") for name, value in launch.get("env", {}).items()]
+    return [("Runs", _command_line(launch["command"], launch["args"])), *variables]
+
+
+def _command_line(command: str, args: Sequence[str]) -> str:
     """The words of a command as a shell would be told them, so that the ends of each can be seen, and nothing is hidden."""
     return " ".join(map(shell_word, (command, *args)))
-
-
-def _launch_json(proposal: Proposal) -> dict[str, Any]:
-    launch = proposal.launch
-    if isinstance(launch, RemoteLaunch):
-        return {"url": launch.url, "transport": launch.transport, "headers": dict(launch.headers)}
-    return {"command": launch.command, "args": list(launch.args)}
 
 
 def _tools(proposal: Proposal) -> list[Tool]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
@@ -15,6 +18,7 @@ from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import home_as_tilde
+from toolcrib.config.load import load_settings
 from toolcrib.errors import ValidationError
 from toolcrib.model.server import RemoteLaunch
 
@@ -67,12 +71,26 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
         proposal = door.capabilities.review.approve(proposal.id, person(), options.reason, expected=proposal)
     # After the decision: what was not approved must never be in the configuration.
     edit_own_file(options, lambda own: _with_server(own, proposal))
-    if output.as_json:
-        output.json({"success": True, **as_json(proposal), "config": str(own.path)})
-    else:
+    if not output.as_json:
         output.out.write()
         output.out.paragraph(f"{proposal.server} is approved; it is in {home_as_tilde(str(own.path))}")
+    tools = len(proposal.definitions) or _read_now(options, proposal, door, output)
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "toolCount": tools, "config": str(own.path)})
     return OK
+
+
+def _read_now(options: argparse.Namespace, proposal: Proposal, door: Opened, output: Output) -> int:
+    """Start a program that nobody could look into before it was approved; how many tools it has."""
+    settings = load_settings(Path(options.config) if options.config else None)
+    if all(spec.name != proposal.server for spec in settings.servers):
+        return 0  # another configuration is in force here than the one a client would use
+    # Only here: starting servers needs the whole protocol stack.
+    reading = import_module("toolcrib.cli.approved_reading")
+    definitions: list[Mapping[str, Any]] = reading.read_approved(settings, proposal.server, output)
+    if definitions:
+        door.capabilities.review.show_tools(proposal, definitions)
+    return len(definitions)
 
 
 def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:

@@ -25,6 +25,8 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 
+MOST_NOT_CHECKED = 5
+
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
@@ -91,9 +93,20 @@ def _print(checkups: Sequence[Checkup], output: Output) -> None:
             out.write(out.paint(f"{clean(one.server)}: {one.code}", "bold"))
             out.paragraph(one.message, "  ")
             out.paragraph(f"Next: {one.next_step}", "  ", "cyan")
+    _print_not_checked(checkups, output)
     broken = sum(not one.is_fine for one in checkups)
     out.write()
     out.write(f"{len(checkups) - broken} of {len(checkups)} servers work.")
+
+
+def _print_not_checked(checkups: Sequence[Checkup], output: Output) -> None:
+    """Nothing is broken, but whoever calls these tools hears of a mistake only from their server."""
+    for one in checkups:
+        for tool, reason in list(one.not_checked.items())[:MOST_NOT_CHECKED]:
+            output.out.write()
+            output.out.paragraph(f"{one.server}:{tool}: its arguments can't be checked before a call: {reason}")
+        if (more := len(one.not_checked) - MOST_NOT_CHECKED) > 0:
+            output.out.paragraph(f"{one.server}: the same holds for {more} more of its tools (--json lists them)")
 
 
 def _as_json(checkup: Checkup) -> dict[str, Any]:
@@ -106,4 +119,6 @@ def _as_json(checkup: Checkup) -> dict[str, Any]:
     }
     if not checkup.is_fine:
         rendered |= {"code": checkup.code, "message": checkup.message, "nextStep": checkup.next_step}
+    if checkup.not_checked:
+        rendered["notChecked"] = dict(checkup.not_checked)
     return rendered

@@ -50,7 +50,12 @@ def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) 
         _print_parameter(parameter, out)
     if not details.parameters:
         out.write("  none")
-    for title, text in (("Signature:", details.signature), ("Returns:", details.returns)):
+    not_checked = f"before the call: {details.not_checked}" if details.not_checked else ""
+    for title, text in (
+        ("Arguments are not checked:", not_checked),
+        ("Signature:", details.signature),
+        ("Returns:", details.returns),
+    ):
         if text:
             _section(out, title)
             out.paragraph(text, "  ")
@@ -136,7 +141,12 @@ def _as_json(details: ToolDetails, reason: str) -> dict[str, Any]:
         "definition": dict(details.definition),
     }
     made_up = {} if details.examples else details.made_up_example
-    optional = {"signature": details.signature, "returns": details.returns, "madeUpExample": made_up}
+    optional = {
+        "signature": details.signature,
+        "returns": details.returns,
+        "madeUpExample": made_up,
+        "notChecked": details.not_checked,
+    }
     rendered.update({key: value for key, value in optional.items() if value})
     if not details.enabled:
         rendered["reason"] = reason

@@ -6,6 +6,7 @@ import argparse
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from toolcrib.cli.ages import ago
@@ -21,7 +22,7 @@ from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import ServerSummary
-from toolcrib.views import server_view
+from toolcrib.views import server_view, shown_entry
 
 # `ready` is the usual state: the tools are known, and the server starts on its first call.
 State = Literal["connected", "ready", "unread", "error", "disabled"]
@@ -94,6 +95,7 @@ def _switched_off(reading: Reading, spec: ServerSpec) -> ServerSummary:
         status=DISCONNECTED,
         title=spec.title,
         transport=spec.launch.transport,
+        configure=partial(shown_entry, spec),
     )
 
 

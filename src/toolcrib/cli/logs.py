@@ -12,6 +12,7 @@ from toolcrib.cli.reading import settings_of
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound, ToolcribError
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.clean_text import clean_output
 from toolcrib.search.suggest import nearest
 
@@ -54,5 +55,6 @@ def _last_lines(file: Path, count: int) -> list[str]:
         return []
     except OSError as problem:
         raise ToolcribError(f"{file} can't be read: {problem.strerror}") from problem
-    lines = [line.rstrip() for line in text.split("\n")]
+    # Masked once more: the codes that were taken out may have stood within a secret, and older files were not masked.
+    lines = [line.rstrip() for line in mask_text(text).split("\n")]
     return [line for line in lines if line][-count:]

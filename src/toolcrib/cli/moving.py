@@ -22,6 +22,8 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.texts import mask_text
 
 P = TypeVar("P")
 
@@ -54,12 +56,12 @@ def site_of(options: argparse.Namespace) -> Site:
 
 
 def say(text: str = "") -> None:
-    """Text that may hold foreign words, harmless on a terminal."""
-    Terminal.of(sys.stdout, "never").paragraph(text)
+    """Text that may hold foreign words, harmless on a terminal and without secrets."""
+    Terminal.of(sys.stdout, "never").paragraph(mask_text(text))
 
 
 def show_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
+    print(json.dumps(Masker().value(value), indent=2))
 
 
 def tilde(path: Path) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 from toolcrib.cli.terminal import Terminal
 from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, ToolcribError
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.clean_text import clean, clean_json
 
 # The hints of these errors speak to agents; people have commands.
@@ -51,18 +53,18 @@ class Output:
     def error(self, error: ToolcribError) -> None:
         """What went wrong: as JSON on standard output where that was asked for, else in words on standard error."""
         if self.as_json:
-            self.json(
-                failure(error.code, error.message, hint=human_hint(error.code, error.hint), details=details_of(error))
+            body = failure(
+                error.code, error.message, hint=human_hint(error.code, error.hint), details=details_of(error)
             )
+            self.json(Masker().value(body))
             return
-        self.err.paragraph(f"toolcrib: {_lead(error)}{error.message}", "")
-        for line in advice(error):
-            self.err.paragraph(line)
+        for line in (f"toolcrib: {_lead(error)}{error.message}", *advice(error)):
+            self.err.paragraph(mask_text(line))
 
     def note(self, text: str) -> None:
         """A word beside the answer, for people; not in quiet mode."""
         if not self.is_quiet:
-            self.err.paragraph(clean(text), "", "yellow")
+            self.err.paragraph(clean(mask_text(text)), "", "yellow")
 
     def _write_json(self, value: Any, *, indent: int | None) -> None:
         encoding = (getattr(self.out.stream, "encoding", None) or "utf-8").lower().replace("-", "")

@@ -32,6 +32,7 @@ from toolcrib.config.names import slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
+from toolcrib.masking.entries import masked_address
 from toolcrib.registry.bundle import open_bundle
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import RegistryLookup
@@ -116,25 +117,26 @@ def _sync(options: argparse.Namespace, settings: Settings, mirror: Mirror, outpu
     reports: list[SyncReport] = []
     failures: dict[str, ToolcribError] = {}
     sync_one = import_module("toolcrib.app.live_registry").sync_one
-    with Progress(output.err, "Reading registries", addresses, is_quiet=output.is_quiet) as progress:
-        for address in addresses:
-            progress.started(address)
-            working = sync_one(settings, mirror, address, is_full=options.full, on_page=_reporter(progress))
+    shown = {address: masked_address(address) for address in addresses}
+    with Progress(output.err, "Reading registries", [*shown.values()], is_quiet=output.is_quiet) as progress:
+        for address, name in shown.items():
+            progress.started(name)
+            working = sync_one(settings, mirror, address, is_full=options.full, on_page=_reporter(progress, name))
             try:
                 report: SyncReport = asyncio.run(working)
             except ToolcribError as error:
-                failures[address] = error
-                progress.failed(address, "not read")  # the reason follows, with what to do
+                failures[name] = error
+                progress.failed(name, "not read")  # the reason follows, with what to do
             else:
                 reports.append(report)
-                progress.done(address, f"{report.entries} entries{_left_out(report)}")
+                progress.done(name, f"{report.entries} entries{_left_out(report)}")
     _tell(reports, failures, len(mirror.servers(addresses)), output)
     return FAILED if failures else OK
 
 
-def _reporter(progress: Progress) -> Callable[[str, int, int], None]:
-    def on_page(address: str, pages: int, entries: int) -> None:
-        progress.going_on(address, f"{entries} entries on {pages} pages")
+def _reporter(progress: Progress, name: str) -> Callable[[str, int, int], None]:
+    def on_page(_: str, pages: int, entries: int) -> None:
+        progress.going_on(name, f"{entries} entries on {pages} pages")
 
     return on_page
 
@@ -166,7 +168,7 @@ def _tell(reports: list[SyncReport], failures: dict[str, ToolcribError], known: 
 
 def _report_json(report: SyncReport) -> dict[str, Any]:
     return {
-        "registry": report.registry,
+        "registry": masked_address(report.registry),
         "pages": report.pages,
         "entries": report.entries,
         "leftOut": report.skipped_count,

@@ -12,6 +12,7 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.names import slug
+from toolcrib.masking.entries import masked_address
 from toolcrib.model.clean_text import clean
 from toolcrib.registry.choose import best_plan
 from toolcrib.registry.entry import RegistryServer
@@ -75,7 +76,7 @@ def hit_json(hit: RegistryHit) -> dict[str, Any]:
         "relevance": hit.relevance,
         "trust": hit.tier,
         "status": hit.server.status,
-        "registry": hit.server.registry,
+        "registry": masked_address(hit.server.registry),
         "reasons": list(hit.reasons),
     }
 
@@ -97,7 +98,7 @@ def server_json(server: RegistryServer, has_runtime: HasRuntime) -> dict[str, An
         "repository": server.repository,
         "publishedAt": server.published_at,
         "updatedAt": server.updated_at,
-        "registry": server.registry,
+        "registry": masked_address(server.registry),
         "trust": tier_of(server.name, server.registry),
         "launchable": chosen is not None,
         "plans": [{**plan_json(server, plan), "proposed": plan == chosen} for plan in plans(server)],

@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
 from toolcrib.config.values import Reader, join
-from toolcrib.model.server import (
-    DeclaredTool,
-    Launch,
-    Origin,
-    RemoteLaunch,
-    ServerSpec,
-    StdioLaunch,
-    Transport,
-    likely_transport,
-)
+from toolcrib.model.server import Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch, Transport, likely_transport
 
 ENTRY_KEYS: Mapping[str, str] = {
     "name": "The server's name; in a map the key is the name, and this its title.",
@@ -40,10 +32,14 @@ ENTRY_KEYS: Mapping[str, str] = {
     "timeout": "Seconds a call may take, instead of `callTimeout`.",
     "toolTimeouts": "Seconds a call of single tools may take: names or globs of the server's tools, such as `export_*: 1800`.",
     "startupTimeout": "Seconds the start (of a remote server: the handshake) may take, instead of `startupTimeout` (`connectTimeout`).",
+    "callRate": "Calls allowed per second, instead of `callRate`.",
+    "discoveryRate": "Readings allowed per second, instead of `discoveryRate`.",
+    "discoveryBurst": "Readings allowed at once after a quiet time, instead of `discoveryBurst`.",
     "allowTools": "Only these tools (names or globs) of the server.",
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
-    "tools": "Tools known before the server was ever reached: names, or maps with `name` and `description`.",
+    "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
+    " `parameters` (a list of `name`, `type`, `description`, `required`).",
 }
 _ALIASES = {"serverUrl": "url", "transportType": "type", "transport": "type", "disabledTools": "denyTools"}
 KNOWN_KEYS = (*ENTRY_KEYS, *_ALIASES, "disabled")
@@ -82,10 +78,13 @@ class EntryReader(Reader):
             timeout_seconds=self.seconds("timeout"),
             startup_timeout_seconds=self.seconds("startupTimeout"),
             tool_timeouts=self.seconds_map("toolTimeouts"),
+            call_rate=self.rate("callRate"),
+            discovery_rate=self.rate("discoveryRate"),
+            discovery_burst=self.count("discoveryBurst"),
             allow_tools=self.texts("allowTools"),
             deny_tools=self.texts("denyTools") or (),
             prefix=self._prefix(),
-            declared_tools=self._declared_tools(),
+            declared_tools=declared_tools(self),
             origin=self.origin,
         )
         return None if self.problems else spec
@@ -99,26 +98,6 @@ class EntryReader(Reader):
         if len(prefix) > _MAX_PREFIX_CHARACTERS:
             self.fail("prefix", f"expected at most {_MAX_PREFIX_CHARACTERS} characters, found {len(prefix)}")
         return prefix
-
-    def _declared_tools(self) -> tuple[DeclaredTool, ...]:
-        value = self.data.get("tools")
-        if value is None:
-            return ()
-        if not isinstance(value, list):
-            self.expected("tools", "a list of tools", value)
-            return ()
-        return tuple(
-            tool for index, item in enumerate(value) if (tool := self._declared_tool(join("tools", index), item))
-        )
-
-    def _declared_tool(self, key: str, item: Any) -> DeclaredTool | None:
-        if isinstance(item, str) and item:
-            return DeclaredTool(item)
-        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and item["name"]:
-            description = item.get("description")
-            return DeclaredTool(item["name"], description if isinstance(description, str) else "")
-        self.expected(key, "a tool's name, or a map with name and description", item)
-        return None
 
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")

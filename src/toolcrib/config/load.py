@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,21 @@ from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
 from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress
+from toolcrib.config.importers.praxis import is_praxis, read_praxis
 from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths
 from toolcrib.config.places import Machine
 from toolcrib.config.scalars import check_groups, read_scalars, warn_of_unknown_settings
-from toolcrib.config.sections import OTHER_KEYS, discovery_section, server_sections
+from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
 from toolcrib.config.settings import Settings, Source
 from toolcrib.config.sources import Imported, auto_sources, import_sources, read_source_list
 from toolcrib.config.tool_rules import read_tool_rules
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.config.values import kind_of
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.masking.texts import mask_text
 from toolcrib.model.server import Origin, ServerSpec
 
 
@@ -86,7 +88,7 @@ class _Loading:
     def _section_values(self, document: Mapping[str, Any], found: FoundFile | None) -> dict[str, Any]:
         """Every setting given by the section and the environment, by attribute name."""
         source = str(found.path) if found else ""
-        where, section = discovery_section(document)
+        where, section = settings_section(document)
         if not isinstance(section, Mapping):
             if section is not None:
                 self._findings.refuse(where, f"expected a map of settings, found {kind_of(section)}", source)
@@ -106,11 +108,11 @@ class _Loading:
 
     def _configured_servers(self, document: Mapping[str, Any], found: FoundFile | None) -> list[ServerSpec]:
         origin = Origin(file=str(found.path) if found else "")
-        specs = [
-            spec
-            for where, section in server_sections(document)
-            for spec in read_servers(section, where, origin, self._findings)
-        ]
+        agents = is_praxis(document)
+        specs = read_praxis(document, origin, self._findings) if agents else []
+        for where, section in server_sections(document):
+            if not (agents and where == PRAXIS_SERVERS):
+                specs += read_servers(section, where, origin, self._findings)
         return unique_servers(specs, self._findings)
 
     def _imported(self, sources: tuple[Source, ...], found: FoundFile | None) -> Imported:
@@ -118,7 +120,7 @@ class _Loading:
         is_project = found is not None and found.is_project
 
         def may_read(path: Path, content: bytes) -> bool:
-            # Trusting a project's file must not mean trusting whatever lies beside it tomorrow.
+            # Trusting a project's file must not mean trusting whatever is in the files it names tomorrow.
             return not is_project or self._trusted.is_trusted(path, content)
 
         return import_sources(sources, self._machine, folder, may_read, self._findings)
@@ -131,7 +133,7 @@ class _Loading:
         servers = without_gateway(apply_endpoints(merged, self._env, self._findings), own, self._findings)
         kept = capped(servers, settings.max_servers, self._findings)
         if self._findings.fatal:
-            raise ConfigurationError([*self._findings.fatal, *self._findings.problems])
+            raise ConfigurationError(_shown([*self._findings.fatal, *self._findings.problems]))
         return _with_findings(settings, kept, self._findings)
 
 
@@ -139,9 +141,14 @@ def _with_findings(settings: Settings, servers: list[ServerSpec], findings: Find
     return replace(
         settings,
         servers=tuple(servers),
-        problems=tuple(findings.problems),
-        warnings=tuple(dict.fromkeys(findings.warnings)),
+        problems=tuple(_shown(findings.problems)),
+        warnings=tuple(dict.fromkeys(map(mask_text, findings.warnings))),
     )
+
+
+def _shown(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems as they may be told: a value that was written where a name belongs is not."""
+    return [Problem(mask_text(one.where), mask_text(one.message), one.source) for one in problems]
 
 
 def _home(env: Mapping[str, str]) -> Path:

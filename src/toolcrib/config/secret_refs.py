@@ -11,6 +11,7 @@ from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.entries import is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
+from toolcrib.config.references import REFERENCE, FromKeyring, References, need, no_keyring, variable, with_home
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
 from toolcrib.model.server import (
     FROM_PROPOSAL,
@@ -22,16 +23,7 @@ from toolcrib.model.server import (
     StdioLaunch,
 )
 
-# `$$` comes first and is kept: it is part of passwords, and it shields the brace after it. `${$}` is a plain `$`.
-_REFERENCE = re.compile(
-    r"""\$\$
-      | \$\{(?P<dollar>\$)\}
-      | \$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>(?:[^}$]|\$(?!\{))*))?\}
-      | \$\{(?P<foreign>\{[^{}]*\}|[A-Za-z_][\w.]*:[^}]*|[A-Za-z_]\w*\.[\w.]*)\}""",
-    re.VERBOSE,
-)
 _MAX_ENV_FILE_BYTES = 1024 * 1024
-_MAX_SECRET_FILE_BYTES = 64 * 1024
 
 _HARMLESS_VARIABLE = re.compile(
     r"""PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_\w+|TMPDIR|TEMP|TMP|TZ
@@ -44,9 +36,6 @@ _HARMLESS_VARIABLE = re.compile(
 )
 # What names of servers end in, beside what they are for: github-mcp-server is for github.
 _WHAT_IT_IS = re.compile(r"(?:[-_](?:mcp[-_]server|server|mcp|bot|api))$", re.IGNORECASE)
-_NAMED_NEED = re.compile(r"(?:input|file|command|config|secret|keyring):[^$]+")
-
-FromKeyring = Callable[[str], str | None]
 
 
 class UnresolvedReference(Exception):
@@ -71,41 +60,38 @@ class _ResolvedRemote(RemoteLaunch):
         return f"RemoteLaunch(<resolved, headers {sorted(self.headers)}>)"
 
 
-def no_keyring(_: str) -> None:
-    """The lookup where there is no keyring."""
-
-
 def resolve(text: str, env: Mapping[str, str]) -> str:
     """The text with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${file:PATH}` and `${$}` (a plain `$`) replaced.
 
     What comes in is not looked into.
     """
-    missing: list[str] = []
-    resolved = _resolve_into(text, env, missing)
-    if missing:
-        raise UnresolvedReference(tuple(dict.fromkeys(missing)))
+    references = References(env)
+    resolved = references.resolved(text)
+    if references.missing:
+        raise UnresolvedReference(tuple(dict.fromkeys(references.missing)))
     return resolved
 
 
 def named_variables(text: str) -> Iterator[str]:
     """The variables a text refers to, those with a default included."""
-    return (match["name"] for match in _REFERENCE.finditer(text) if match["name"])
+    return (match["name"] for match in REFERENCE.finditer(text) if match["name"])
 
 
 def resolve_launch(
     launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
 ) -> Launch:
     """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
-    missing: list[str] = []
+    return resolve_with(References(env, from_keyring), launch, env, server=server)
 
-    def value(text: str) -> str:
-        return _resolve_into(text, env, missing, from_keyring)
 
+def resolve_with(references: References, launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
+    """The same, with `references` keeping what was found."""
+    value = references.resolved
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
     )
-    if missing:
-        names = tuple(dict.fromkeys(missing))
+    if references.missing:
+        names = tuple(dict.fromkeys(references.missing))
         hint = "Set it in the environment the gateway runs in, or write a value into the entry."
         raise NeedsConfiguration(
             f"server '{server}' needs {', '.join(names)}", server=server, hint=hint, needs=list(names)
@@ -127,10 +113,10 @@ def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
 
     def value(match: re.Match[str]) -> str:
         if match["name"] or match["foreign"]:
-            missing.append(match["name"] or _need(match["foreign"].strip("{} ")))
+            missing.append(match["name"] or need(match["foreign"].strip("{} ")))
         return "$" if match["dollar"] else match[0]
 
-    resolved = _resolved_remote(launch, lambda text: _REFERENCE.sub(value, text))
+    resolved = _resolved_remote(launch, lambda text: REFERENCE.sub(value, text))
     if missing:
         names = tuple(dict.fromkeys(missing))
         hint = "Add the server, then set it in the environment the gateway runs in."
@@ -143,9 +129,14 @@ def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
 
 def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
     """What a child process may see: a few harmless variables, passEnv, the envFile, and the entry's env over all."""
-    harmless = {name: value for name, value in env.items() if _HARMLESS_VARIABLE.fullmatch(name)}
-    passed = {name: value for name in launch.pass_env if (value := _value(name, env)) is not None}
+    harmless = {name: value for name, value in env.items() if is_harmless(name)}
+    passed = {name: value for name in launch.pass_env if (value := variable(name, env)) is not None}
     return {**harmless, **passed, **_env_file(launch, server), **launch.env}
+
+
+def is_harmless(name: str) -> bool:
+    """Whether every child may see the variable of this name."""
+    return _HARMLESS_VARIABLE.fullmatch(name) is not None
 
 
 def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
@@ -179,67 +170,14 @@ def _stems(spec: ServerSpec) -> Iterator[str]:
                 yield variable_stem(plain)
 
 
-def _resolve_into(text: str, env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring = no_keyring) -> str:
-    def value(match: re.Match[str]) -> str:
-        name, default = match["name"], match["default"]
-        if match["dollar"]:
-            return "$"
-        if name is None:
-            return _foreign_value(match, env, missing, from_keyring)
-        found = _value(name, env)
-        if default is not None:
-            return found or default
-        if found is None:
-            missing.append(name)
-        return found or ""
-
-    return _REFERENCE.sub(value, text)
-
-
-def _value(name: str, env: Mapping[str, str]) -> str | None:
-    """The variable, or None where it is not set.
-
-    A client that is asked to hand on a variable it does not have hands on the text that names it.
-    """
-    found = env.get(name)
-    return None if found in (f"${name}", f"${{{name}}}", f"${{env:{name}}}") else found
-
-
-def _foreign_value(match: re.Match[str], env: Mapping[str, str], missing: list[str], from_keyring: FromKeyring) -> str:
-    if match["foreign"] is None:
-        return match[0]
-    kind, _, rest = match["foreign"].partition(":")
-    if kind == "file" and (content := _file_content(_with_home(rest, env))) is not None:
-        return content
-    if kind == "keyring" and (secret := from_keyring(rest)) is not None:
-        return secret
-    missing.append(_need(match["foreign"].strip("{} ")))
-    return match[0]
-
-
-def _file_content(path: str) -> str | None:
-    """The text of a small file that holds one value, without the line break at its end."""
-    if not Path(path).is_absolute():
-        return None
-    try:
-        return decode(read_bytes(Path(path), _MAX_SECRET_FILE_BYTES)).rstrip("\r\n")
-    except (ConfigurationError, Malformed):
-        return None
-
-
-def _need(reference: str) -> str:
-    # What follows the colon of a reference we cannot read may be a value; after these words it is a name.
-    return reference if _NAMED_NEED.fullmatch(reference) else reference.partition(":")[0]
-
-
 def _resolved_stdio(launch: StdioLaunch, value: Callable[[str], str], env: Mapping[str, str]) -> StdioLaunch:
     return _ResolvedStdio(
-        command=_with_home(value(launch.command), env),
+        command=with_home(value(launch.command), env),
         args=tuple(map(value, launch.args)),
         env={name: value(text) for name, text in launch.env.items()},
-        env_file=_with_home(value(launch.env_file), env) if launch.env_file else None,
+        env_file=with_home(value(launch.env_file), env) if launch.env_file else None,
         pass_env=launch.pass_env,
-        cwd=_with_home(value(launch.cwd), env) if launch.cwd else None,
+        cwd=with_home(value(launch.cwd), env) if launch.cwd else None,
     )
 
 
@@ -256,13 +194,6 @@ def _check_remote(launch: RemoteLaunch, server: str) -> None:
             raise NeedsConfiguration(
                 f"server '{server}': the value for header {name} holds a line break", server=server
             )
-
-
-def _with_home(text: str, env: Mapping[str, str]) -> str:
-    if text != "~" and not text.startswith(("~/", "~\\")):
-        return text
-    home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
-    return home + text[1:]
 
 
 def _env_file(launch: StdioLaunch, server: str) -> dict[str, str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolcrib.config.importers.praxis import is_praxis
+
+PRAXIS_SERVERS = "mcp.servers"
 OTHER_KEYS = ("servers", "sources", "toolRules", "introspection", "mcpServers", "mcp", "$schema", "version")
 
 
@@ -18,6 +21,11 @@ def discovery_section(document: Mapping[str, Any]) -> tuple[str, Any]:
     return ("", document) if nested is None else nested
 
 
+def settings_section(document: Mapping[str, Any]) -> tuple[str, Any]:
+    """Where our settings are; a Praxis file without a section of ours has none, its `http` and `logging` are its own."""
+    return ("", {}) if is_praxis(document) and _nested(document) is None else discovery_section(document)
+
+
 def server_sections(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every place servers may be listed, with its path: in the section, and as clients write them."""
     where, section = discovery_section(document)
@@ -29,7 +37,7 @@ def server_sections(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{path}.{key}" if path else key, holder.get(key)
     mcp = document.get("mcp")
     if isinstance(mcp, Mapping):
-        yield "mcp.servers", mcp.get("servers")
+        yield PRAXIS_SERVERS, mcp.get("servers")
 
 
 def _nested(document: Mapping[str, Any]) -> tuple[str, Any] | None:

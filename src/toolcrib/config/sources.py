@@ -61,14 +61,17 @@ def read_source_list(value: Any, where: str, source: str, findings: Findings) ->
 def import_sources(
     sources: Iterable[Source], machine: Machine, folder: Path, may_read: MayRead, findings: Findings
 ) -> Imported:
-    """Read every source; relative paths are meant from `folder`, and `may_read` can refuse such a file."""
+    """Read every source; relative paths are meant from `folder`.
+
+    `may_read` can refuse a file that is named by its path; where its owner usually keeps it needs no consent.
+    """
     imported = Imported()
     for source in sources:
         kind = SOURCE_TYPES[source.type]
         if source.path:
-            is_relative = not source.path.startswith("~") and not Path(source.path).is_absolute()
             file = _expanded(source.path, machine, folder)
-            _FileImport(source.type, kind, may_read if is_relative else None, findings, imported).read(file)
+            asks = None if _is_usual_place(file, kind, machine) else may_read
+            _FileImport(source.type, kind, asks, findings, imported).read(file)
             continue
         _read_usual_places(_FileImport(source.type, kind, None, findings, imported), kind, machine, imported)
     return imported
@@ -174,6 +177,10 @@ def _read_usual_places(reading: _FileImport, kind: SourceType, machine: Machine,
             reading.read(file, says_nothing_if_empty=True)
     if len(imported.states) == states:
         reading.read(places[0])
+
+
+def _is_usual_place(file: Path, kind: SourceType, machine: Machine) -> bool:
+    return file.absolute() in {place.absolute() for place in (*kind.places(machine), *kind.more(machine))}
 
 
 def _expanded(path: str, machine: Machine, folder: Path) -> Path:

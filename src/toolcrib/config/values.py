@@ -67,6 +67,26 @@ class Reader:
             return None
         return float(value)
 
+    def rate(self, key: str) -> float | None:
+        """A number of times a second, above 0."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            self.expected(key, "a number above 0, of times a second", value)
+            return None
+        return float(value)
+
+    def count(self, key: str) -> int | None:
+        """A whole number, 1 or more."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self.expected(key, "a whole number, 1 or more", value)
+            return None
+        return value
+
     def texts(self, key: str) -> tuple[str, ...] | None:
         """A list of texts; numbers in it are taken as they are written."""
         value = self.data.get(key)

@@ -7,12 +7,13 @@ import random as chance
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.parts import ServerAccess, Visit
 from toolcrib.errors import ServerConnectionError
-from toolcrib.limits.rate import RateLimiter, Sleep
+from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
 from toolcrib.limits.retry import retrying
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -49,7 +50,7 @@ class ServerReads:
         trying = _Stopwatch(self._monotonic)
 
         async def attempt() -> T:
-            await self._limiter.acquire(endpoint_of(spec), options.rate_limit)
+            await self._limiter.acquire(endpoint_of(spec), reading_limit(spec, options.rate_limit))
             async with slot or nullcontext(), self._access.visit(spec) as visit:
                 with trying:
                     return await work(visit)
@@ -96,6 +97,15 @@ class ConfiguredReads:
         if spec is None:
             raise ServerConnectionError("the server is not configured any more", server=server)
         return await self._reads.visiting(spec, _whole, self._options(), slot)
+
+
+def reading_limit(spec: ServerSpec, usual: RateLimitConfig) -> RateLimitConfig:
+    """How often a server may be read: as its entry says, else as all may."""
+    return replace(
+        usual,
+        requests_per_second=spec.discovery_rate or usual.requests_per_second,
+        burst_size=spec.discovery_burst or usual.burst_size,
+    )
 
 
 def endpoint_of(spec: ServerSpec) -> str:

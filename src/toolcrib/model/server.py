@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
@@ -74,10 +74,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTool:
-    """A tool named in a configuration file, known before its server was ever reached."""
+    """A tool named in a configuration file, known before its server was ever reached; its schema may be given too."""
 
     name: str
     description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,10 @@ class ServerSpec:
     startup_timeout_seconds: float | None = None
     # By the name of a tool on the server's own side, or by a glob.
     tool_timeouts: Mapping[str, float] = field(default_factory=dict)
+    # How often it may be called and read, where that differs from all other servers.
+    call_rate: float | None = None
+    discovery_rate: float | None = None
+    discovery_burst: int | None = None
     allow_tools: tuple[str, ...] | None = None
     deny_tools: tuple[str, ...] = ()
     prefix: str = ""

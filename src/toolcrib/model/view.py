@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,13 @@ class ServerSummary:
     status: ServerStatus
     title: str = ""
     transport: str = "stdio"
+    # Worked out only where somebody asks: lists of a thousand servers are made often.
+    configure: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The server's entry in our own words, without any secret; for people and programs, never for the wire."""
+        return self.configure()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,7 @@ class ToolDetails:
 
     `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works. `fields` describes
     what is inside parameters, such as `edits[].oldText`. `is_whole` is false where the definition asks for more than that.
+    `not_checked` says why arguments are passed on without having been held against the schema.
     """
 
     server: str
@@ -97,3 +105,4 @@ class ToolDetails:
     fields: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, bool] = field(default_factory=dict)
     is_whole: bool = True
+    not_checked: str = ""

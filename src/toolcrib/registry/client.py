@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from toolcrib.errors import AuthenticationFailed, RateLimited, RegistryError, ToolcribError
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
 from toolcrib.limits.retry import RetryPolicy, retrying
+from toolcrib.masking.entries import masked_address
 from toolcrib.model.web import WebAnswer
 from toolcrib.registry.answers import Answers
 from toolcrib.registry.entry import RegistryServer
@@ -50,6 +51,7 @@ class RegistryClient:
         most_pages: int = MOST_PAGES,
     ) -> None:
         self.base_url = base_url.rstrip("/")
+        self._shown_url = masked_address(self.base_url)
         self._servers_url = servers_url(self.base_url)
         self._web = web
         self._limiter = limiter
@@ -97,7 +99,9 @@ class RegistryClient:
                 break
             seen_cursors.add(cursor)
         raise RegistryError(
-            "its list does not come to an end", registry=self.base_url, hint="Report this to whoever runs the registry."
+            "its list does not come to an end",
+            registry=self._shown_url,
+            hint="Report this to whoever runs the registry.",
         )
 
     async def _page(self, parameters: Mapping[str, str], *, keep: bool = True) -> Page:
@@ -122,7 +126,7 @@ class RegistryClient:
             raise self._unexpected(answer.status)
         if answer.is_cut:
             raise RegistryError(
-                "its answer is too large", registry=self.base_url, hint="maxHttpBodyBytes is the limit."
+                "its answer is too large", registry=self._shown_url, hint="maxHttpBodyBytes is the limit."
             )
         if keep:
             self._answers.put(url, answer.etag, answer.body)
@@ -142,7 +146,7 @@ class RegistryClient:
         wait = answer.retry_after_seconds
         if answer.status == 429:
             return RateLimited(
-                f"{self.base_url} limits how often it may be asked",
+                f"{self._shown_url} limits how often it may be asked",
                 retry_after_seconds=wait,
                 hint=f"Try again in {wait:.0f} s." if wait else "Try again later.",
             )
@@ -152,9 +156,9 @@ class RegistryClient:
 
     def _unexpected(self, status: int) -> ToolcribError:
         if status in (401, 403):
-            return AuthenticationFailed(f"{self.base_url} wants a sign-in ({status})", server=self.base_url)
+            return AuthenticationFailed(f"{self._shown_url} wants a sign-in ({status})", server=self._shown_url)
         return RegistryError(
-            f"it answered with status {status}", registry=self.base_url, hint="Check the address in registry.urls."
+            f"it answered with status {status}", registry=self._shown_url, hint="Check the address in registry.urls."
         )
 
 

@@ -30,6 +30,15 @@ def refuse_unbounded(schema: Mapping[str, Any]) -> None:
         raise Unusable("the schema combines patternProperties with unevaluatedProperties")
 
 
+def why_unusable(schema: Mapping[str, Any]) -> str:
+    """Why no arguments can be checked against a schema, or nothing."""
+    try:
+        refuse_unbounded(schema)
+    except Unusable as reason:
+        return str(reason)
+    return ""
+
+
 def _children(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())

@@ -9,6 +9,7 @@ from typing import Any
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
 from toolcrib.model.view import Parameter, ToolDetails
+from toolcrib.schema.bounds import why_unusable
 from toolcrib.schema.convert import convert
 from toolcrib.schema.examples import examples, made_up_example
 from toolcrib.schema.fine_print import Terms, fine_print
@@ -49,6 +50,7 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntSh
         is_whole=said.is_whole
         and not converted.warnings
         and not any(CUT in text for text in (line, returns, *(one.type for one in listed))),
+        not_checked=why_unusable(tool.input_schema),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -36,7 +35,6 @@ class Verdict:
 
 
 _VALID = Verdict()
-_log = logging.getLogger(__name__)
 
 
 class ArgumentChecker:
@@ -55,13 +53,6 @@ class ArgumentChecker:
             return _VALID
         instance = arguments if isinstance(arguments, dict) else dict(arguments)
         return self._compiled(schema).check(instance, self._new_budget)
-
-    def problems(self, schema: Mapping[str, Any] | None, arguments: Any) -> tuple[Problem, ...]:
-        """Only the problems; where arguments cannot be judged there are none, and a warning is logged once a schema."""
-        verdict = self.check(schema, arguments)
-        if verdict.not_checked and schema:
-            self._compiled(schema).report(verdict.not_checked)
-        return verdict.problems
 
     def _compiled(self, schema: Mapping[str, Any]) -> _CompiledSchema:
         compiled = self._remembered.get(id(schema))
@@ -83,7 +74,6 @@ class _CompiledSchema:
         self._accepts = compile_flat(schema)
         self._validator: BoundedValidator | None = None
         self._flaw: str | None = None
-        self._is_reported = False
 
     def check(self, instance: dict[str, Any], new_budget: Callable[[], Budget]) -> Verdict:
         if self._accepts is not None and self._accepts(instance):
@@ -92,11 +82,6 @@ class _CompiledSchema:
             return self._check_fully(instance, new_budget)
         except Unusable as reason:
             return Verdict(not_checked=str(reason))
-
-    def report(self, reason: str) -> None:
-        if not self._is_reported:
-            _log.warning("arguments are not checked, the server has to: %s", reason)
-            self._is_reported = True
 
     def _check_fully(self, instance: dict[str, Any], new_budget: Callable[[], Budget]) -> Verdict:
         if self._validator is None:

@@ -84,6 +84,7 @@ def _rendered(found: ToolDetails, lengths: _Lengths) -> tuple[dict[str, Any], bo
         "examples": list(found.examples),
         "returns": found.returns,
         "annotations": ", ".join(words for hint, words in _HINTS.items() if hint in found.annotations.items()),
+        "notChecked": f"arguments are not checked before the call: {found.not_checked}" if found.not_checked else "",
         "enabled": None if found.enabled else False,
     }
     answer.update({name: value for name, value in optional.items() if value not in ("", [], {}, None)})

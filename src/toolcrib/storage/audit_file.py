@@ -9,9 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from toolcrib.calls.audit_log import AuditRecord
+from toolcrib.masking.texts import mask_text
 from toolcrib.storage.file_lock import file_lock
 
 _MAX_NAMES = 64
@@ -118,12 +120,12 @@ class AuditFile:
 def _line(record: AuditRecord) -> bytes:
     fields = {
         "time": datetime.fromtimestamp(record.time, UTC).isoformat(timespec="milliseconds"),
-        "caller": _bounded(record.caller),
-        "face": _bounded(record.face),
-        "server": _bounded(record.server),
-        "tool": _bounded(record.tool),
-        "argumentNames": [_bounded(name) for name in record.argument_names[:_MAX_NAMES]],
-        "outcome": _bounded(record.outcome),
+        "caller": _shown(record.caller),
+        "face": _shown(record.face),
+        "server": _shown(record.server),
+        "tool": _shown(record.tool),
+        "argumentNames": [_shown(name) for name in record.argument_names[:_MAX_NAMES]],
+        "outcome": _shown(record.outcome),
         "durationMs": round(record.duration_ms, 3),
         "argumentBytes": record.argument_bytes,
         "resultBytes": record.result_bytes,
@@ -132,8 +134,11 @@ def _line(record: AuditRecord) -> bytes:
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _bounded(text: str) -> str:
-    return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
+@lru_cache(maxsize=1024)  # the same names come with every call
+def _shown(text: str) -> str:
+    # Masked before it is cut: half a secret is not recognised any more.
+    shown = mask_text(text[: 8 * _MAX_CHARACTERS])
+    return shown if len(shown) <= _MAX_CHARACTERS else shown[: _MAX_CHARACTERS - 1] + "…"
 
 
 def _append_whole(descriptor: int, line: bytes) -> None:

@@ -6,21 +6,25 @@ import logging
 import sys
 from collections.abc import Mapping
 
+from toolcrib.masking.known import KnownSecrets
+from toolcrib.masking.masker import Masker
 from toolcrib.model.clean_text import clean_lines
 
 _FORMAT = "%(levelname)s %(name)s: %(message)s"
 _MOST_CHARACTERS = 20_000
 _INDENT = "    "
+# These write whole addresses and headers, also where a program that uses our library has set up logging itself.
+_TALKATIVE = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
 class CleanFormatter(logging.Formatter):
-    """Log lines quote what servers, clients and file names say; none of it can steer a terminal or pass for another line.
-
-    Only the first line of a record stands at the margin.
+    """Log lines quote what servers, clients and file names say; none of it can steer a terminal or pass for another line,
+    and none of it is a secret. Only the first line of a record stands at the margin.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        text = clean_lines(super().format(record)[:_MOST_CHARACTERS])
+        # Cleaned before it is masked: a code in the middle of a secret would hide it.
+        text = _covered.masker(clean_lines(super().format(record)[:_MOST_CHARACTERS]))
         return text.replace("\n", f"\n{_INDENT}")
 
 
@@ -36,7 +40,38 @@ def log_to_stderr(*, verbose: int, quiet: bool, env: Mapping[str, str], with_tim
     logging.getLogger("mcp").setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
 
 
+def mask_in_logs(masker: Masker) -> None:
+    """Cover what this masker knows in every line from now on, tracebacks included.
+
+    Values that are everyday words are left: what servers say was covered before, and a line is about much else.
+    """
+    _covered.add(masker.telling)
+
+
+class _Covered(logging.Filter):
+    """What the log lines of this process must not show; logging is set up once for a process, and so is this."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known = KnownSecrets()
+        self.masker = Masker()
+
+    def add(self, known: KnownSecrets) -> None:
+        for name in _TALKATIVE:
+            logging.getLogger(name).addFilter(self)  # one that is there already is not added again
+        merged = self._known.and_also(known)
+        if merged is not self._known:
+            self._known, self.masker = merged, Masker(merged)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self.masker(record.getMessage()), None
+        return True
+
+
 def _level(verbose: int, *, quiet: bool) -> int:
     if quiet:
         return logging.ERROR
     return (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+
+
+_covered = _Covered()

@@ -169,7 +169,7 @@ class Child(asyncio.SubprocessProtocol):
         self._open_pipes.discard(fd)
         self._writable.set()
         if fd == STDERR:
-            self._stderr.flush()
+            self._stderr.finish()
         if fd != STDERR or self._exited.is_set():
             self._soon_over()
 

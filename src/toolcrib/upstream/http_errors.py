@@ -15,6 +15,7 @@ import httpx2
 from msgspec import UNSET
 
 from toolcrib.errors import AuthenticationFailed, RateLimited, ServerConnectionError, ToolcribError
+from toolcrib.masking.entries import masked_address
 from toolcrib.model.clean_text import clean
 from toolcrib.upstream.link import SessionExpired
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, BadMessage, Message, RpcError, decode, rpc_error
@@ -188,7 +189,8 @@ def unexpected_status(server: str, response: httpx2.Response, **details: float |
     status = response.status_code
     if response.next_request is not None:
         location = response.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
-        what, hint = f"it redirects to {location}", "Use that address in the entry, if you trust it."
+        what = f"it redirects to {masked_address(str(location))}"
+        hint = "Use that address in the entry, if you trust it."
     elif status < 300:
         what, hint = f"it answered {_phrase(status)} without a result", "Check that the url is an MCP endpoint."
     elif status < 500:
@@ -247,4 +249,8 @@ def _phrase(status: int) -> str:
 
 
 def _shown(text: str) -> str:
-    return clean(text)[:_SHOWN_CHARACTERS]
+    shown = clean(text)
+    if len(shown) <= _SHOWN_CHARACTERS:
+        return shown
+    # Between words: of a secret that was cut in two nobody could tell that it is one.
+    return shown[:_SHOWN_CHARACTERS].rpartition(" ")[0]

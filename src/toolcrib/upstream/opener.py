@@ -9,17 +9,13 @@ from pathlib import Path
 
 import httpx2
 
-from toolcrib.config.secret_refs import (
-    FromKeyring,
-    bearer_for,
-    child_environment,
-    no_keyring,
-    resolve_launch,
-    resolve_strangers_launch,
-)
-from toolcrib.model.server import FROM_REGISTRY, Launch, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.config.launching import ReadyLaunch, ready_launch
+from toolcrib.config.references import FromKeyring, no_keyring
+from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.telemetry.logs import mask_in_logs
 from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.masked_link import MaskedLink, masked_notifications
 from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.stdio import StdioLink
@@ -60,19 +56,20 @@ class LinkOpener:
         self.stderr: dict[str, StderrRing] = {}
 
     async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
-        launch = await self._resolved(spec)
-        if isinstance(launch, StdioLaunch):
-            return await self._start(spec, launch, on_notification)
-        return await self._connect(spec, launch, on_notification)
-
-    async def _resolved(self, spec: ServerSpec) -> Launch:
-        if spec.origin.source == FROM_REGISTRY:
-            # Nobody has approved it: a reference in its entry must not name a secret of this machine.
-            return resolve_strangers_launch(spec.launch, server=spec.name)
         # In a thread: a keyring that is locked asks its owner first.
-        return await asyncio.to_thread(
-            resolve_launch, spec.launch, self._env, server=spec.name, from_keyring=self._from_keyring
-        )
+        ready = await asyncio.to_thread(ready_launch, spec, self._env, self._from_keyring)
+        mask_in_logs(ready.masker)
+        try:
+            link = await self._open(spec, ready, masked_notifications(on_notification, ready.masker))
+        except Exception as error:  # noqa: BLE001 - whatever it is goes on, without the secrets in it
+            raise ready.masker.error(error) from error.__cause__
+        return MaskedLink(link, ready.masker)
+
+    async def _open(self, spec: ServerSpec, ready: ReadyLaunch, on_notification: NotificationHandler) -> Link:
+        launch = ready.launch
+        if isinstance(launch, StdioLaunch):
+            return await self._start(spec, launch, ready, on_notification)
+        return await self._connect(spec, launch, ready.given, on_notification)
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""
@@ -81,12 +78,15 @@ class LinkOpener:
         if client is not None:
             await client.aclose()
 
-    async def _start(self, spec: ServerSpec, launch: StdioLaunch, on_notification: NotificationHandler) -> Link:
+    async def _start(
+        self, spec: ServerSpec, launch: StdioLaunch, ready: ReadyLaunch, on_notification: NotificationHandler
+    ) -> Link:
         ring = self.stderr.setdefault(spec.name, StderrRing(file=self._logs_dir / f"{spec.name}.log"))
+        ring.mask_with(ready.masker)
         return await StdioLink.open(
             spec.name,
             [launch.command, *launch.args],
-            child_environment(launch, self._env, server=spec.name),
+            ready.given,
             launch.cwd,
             on_notification=on_notification,
             stderr=ring,
@@ -95,10 +95,13 @@ class LinkOpener:
             max_result_bytes=self._limits.max_result_line_bytes,
         )
 
-    async def _connect(self, spec: ServerSpec, launch: RemoteLaunch, on_notification: NotificationHandler) -> Link:
-        headers = dict(launch.headers)
-        if bearer := bearer_for(spec, self._env):
-            headers.setdefault("Authorization", f"Bearer {bearer}")
+    async def _connect(
+        self,
+        spec: ServerSpec,
+        launch: RemoteLaunch,
+        headers: Mapping[str, str],
+        on_notification: NotificationHandler,
+    ) -> Link:
         client = await self._http_client()
         if launch.transport == "sse":
             return await LegacySseLink.open(

@@ -6,6 +6,8 @@ import logging
 import os
 from pathlib import Path
 
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.stream import MaskedStream
 from toolcrib.model.clean_text import clean_output
 
 log = logging.getLogger(__name__)
@@ -16,9 +18,10 @@ LONGEST_LINE_BYTES = 8 * 1024
 
 
 class StderrRing:
-    """Keeps the last `max_bytes`, cleaned; mirrored to `file`, which never grows beyond twice that.
+    """Keeps the last `max_bytes`, cleaned and without secrets; mirrored to `file`, which never grows beyond twice that.
 
-    Whole lines are taken: a character or a terminal code that comes in two pieces is still seen for what it is.
+    Whole lines are taken: a character or a terminal code that comes in two pieces is still seen for what it is. They are
+    cleaned before they are masked, since a code in the middle of a secret would hide it.
     """
 
     def __init__(self, max_bytes: int = RING_BYTES, file: Path | None = None) -> None:
@@ -26,6 +29,11 @@ class StderrRing:
         self._begun = b""
         self._kept = bytearray()
         self._file = file
+        self._stream = MaskedStream()
+
+    def mask_with(self, masker: Masker) -> None:
+        """Cover what this masker knows from now on: the server is started with other secrets, or for the first time."""
+        self._stream.masker = masker
 
     def feed(self, chunk: bytes) -> None:
         """Take what the server wrote; disk trouble ends the mirror, never the caller."""
@@ -33,26 +41,29 @@ class StderrRing:
         end = len(written) if len(written) > LONGEST_LINE_BYTES and b"\n" not in written else written.rfind(b"\n") + 1
         self._begun = written[end:]
         if end:
-            self._take(written[:end])
+            self._keep(self._stream.feed(_cleaned(written[:end])))
 
-    def flush(self) -> None:
-        """Take a last line that has no end; nothing more will come of it."""
+    def finish(self) -> None:
+        """The server will write no more; a last line without an end is kept as well."""
         begun, self._begun = self._begun, b""
         if begun:
-            self._take(begun + b"\n")
+            self._keep(self._stream.feed(_cleaned(begun + b"\n")))
+        self._keep(self._stream.finish())
 
     def tail(self, lines: int = 20) -> str:
         """The last `lines` lines that are not blank."""
-        text = self._kept.decode("utf-8", "replace") + clean_output(self._begun)
+        text = (bytes(self._kept) + self._stream.peek(_cleaned(self._begun))).decode("utf-8", "replace")
         kept = [line for line in map(str.rstrip, text.split("\n")) if line]
         return "\n".join(kept[-lines:]) if lines > 0 else ""
 
-    def _take(self, written: bytes) -> None:
-        cleaned = clean_output(written).encode("utf-8", "replace")[-self._max_bytes :]
-        self._kept += cleaned
+    def _keep(self, masked: bytes) -> None:
+        if not masked:
+            return
+        kept = masked[-self._max_bytes :]
+        self._kept += kept
         del self._kept[: -self._max_bytes]
         if self._file is not None:
-            self._mirror(self._file, cleaned)
+            self._mirror(self._file, kept)
 
     def _mirror(self, file: Path, cleaned: bytes) -> None:
         try:
@@ -71,3 +82,7 @@ def _append(file: Path, chunk: bytes) -> int:
     with open(descriptor, "ab", buffering=0) as appended:
         appended.write(chunk)
         return appended.tell()
+
+
+def _cleaned(written: bytes) -> bytes:
+    return clean_output(written).encode("utf-8", "replace")

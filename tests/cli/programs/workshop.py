@@ -64,6 +64,10 @@ TOOLS = {
     "hostile": [
         tool(f"show{HOSTILE}", f"Describe {HOSTILE}", {f"p{HOSTILE}": {"type": "string", "description": HOSTILE}})
     ],
+    "outside": [
+        tool("find", "Find something.", {"q": {"$ref": "https://example.com/q.json"}}),
+        tool("other", "Check me."),
+    ],
     "broken": [tool("look", "Look, and fail.", annotations={"readOnlyHint": True})],
 }
 

@@ -17,7 +17,7 @@ from toolcrib.config.places import Machine
 from toolcrib.config.settings import Source
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.sources import import_sources
-from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import DeclaredTool, RemoteLaunch, ServerSpec, StdioLaunch
 
 FOLDER = Path(__file__).parents[2] / "golden" / "importers"
 DIVIDER = "\n==========\n"
@@ -73,6 +73,8 @@ def shown(spec: ServerSpec) -> dict[str, Any]:
     plain = _changed(spec, ServerSpec("", spec.launch))
     for key in ("name", "origin", "launch"):
         plain.pop(key, None)
+    if spec.declared_tools:
+        plain["declared_tools"] = tuple(_changed(tool, DeclaredTool("", None)) for tool in spec.declared_tools)
     usual = StdioLaunch("") if isinstance(spec.launch, StdioLaunch) else RemoteLaunch("", transport=None)
     return {**_changed(spec.launch, usual), **plain}
 

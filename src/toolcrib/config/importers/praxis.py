@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from toolcrib.config.findings import Findings
 from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of
+from toolcrib.errors import Problem
 from toolcrib.model.server import REMOTE_MCP, Origin, ServerSpec
 
 _MANNER = Manner(keys={"workdir": "cwd"})
@@ -23,6 +24,7 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     """The endpoints of the agent and the servers of its MCP section, which may switch all of them off."""
     if not is_map(document, origin, findings):
         return []
+    _warn_of_peers(document.get("p2p"), origin, findings)
     agent, mcp = map_of(document.get("agent")), map_of(document.get("mcp"))
     key = _ENDPOINTS if agent.get(_ENDPOINTS) else _OLDER_ENDPOINTS
     endpoints = agent.get(key)
@@ -32,6 +34,17 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     own = EntryImport(_MANNER, "mcp.servers", origin, findings).specs(each_entry(mcp.get("servers"), _with_seconds))
     specs = [*(replace(spec, contract=REMOTE_MCP) for spec in external), *own]
     return [replace(spec, enabled=False) for spec in specs] if mcp.get("enabled") is False else specs
+
+
+def is_praxis(document: Mapping[str, Any]) -> bool:
+    """Whether a file describes a Praxis agent."""
+    return any(isinstance(document.get(key), Mapping) for key in ("agent", "p2p"))
+
+
+def _warn_of_peers(section: Any, origin: Origin, findings: Findings) -> None:
+    if isinstance(section, Mapping) and section.get("enabled") is not False:
+        message = "is not used: Toolcrib does not look for peers yet; `enabled: false` silences this"
+        findings.warn(str(Problem("p2p", message, origin.file)))
 
 
 def _named(item: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
+from toolcrib.model.server import DeclaredTool, Launch, ServerSpec, StdioLaunch
 
 
 def entry_of(spec: ServerSpec) -> dict[str, Any]:
@@ -12,12 +12,15 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": spec.title,
         "description": spec.description,
-        **_launch_keys(spec.launch),
+        **launch_keys(spec.launch),
         "timeout": _plain_number(spec.timeout_seconds),
         "startupTimeout": _plain_number(spec.startup_timeout_seconds),
+        "callRate": _plain_number(spec.call_rate),
+        "discoveryRate": _plain_number(spec.discovery_rate),
+        "discoveryBurst": spec.discovery_burst,
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
-        "tools": [_declared(tool.name, tool.description) for tool in spec.declared_tools],
+        "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}
     if spec.allow_tools is not None:
@@ -26,7 +29,8 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
     return entry if spec.enabled else {**entry, "enabled": False}
 
 
-def _launch_keys(launch: Launch) -> dict[str, Any]:
+def launch_keys(launch: Launch) -> dict[str, Any]:
+    """How a server is started or reached, in the words of an entry."""
     if isinstance(launch, StdioLaunch):
         return {
             "command": launch.command,
@@ -40,9 +44,11 @@ def _launch_keys(launch: Launch) -> dict[str, Any]:
     return {"type": stated, "url": launch.url, "headers": dict(launch.headers)}
 
 
-def _plain_number(seconds: float | None) -> float | int | None:
-    return int(seconds) if seconds is not None and seconds.is_integer() else seconds
+def _plain_number(number: float | None) -> float | int | None:
+    return int(number) if number is not None and number.is_integer() else number
 
 
-def _declared(name: str, description: str) -> Any:
-    return {"name": name, "description": description} if description else name
+def _declared(tool: DeclaredTool) -> Any:
+    more = {"description": tool.description, "inputSchema": dict(tool.input_schema)}
+    told = {key: value for key, value in more.items() if value}
+    return {"name": tool.name, **told} if told else tool.name

@@ -1,0 +1,54 @@
+"""Output that comes in pieces, passed on line by line: a secret cut in two is still found."""
+
+from __future__ import annotations
+
+from toolcrib.masking.masker import Masker
+
+# Of a longer line all is passed on but what may be the beginning of a secret.
+LONGEST_LINE = 16 * 1024
+
+
+class MaskedStream:
+    """Holds the unfinished line back until its end came; `masker` may be changed between two pieces."""
+
+    def __init__(self) -> None:
+        self.masker = Masker()
+        self._waiting = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take a piece; what may be passed on now."""
+        text = _decoded(self._waiting + piece)
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        if len(text) - end > LONGEST_LINE:
+            end = self._before_secrets(text)
+        self._waiting = _encoded(text[end:])
+        return self._masked(text[:end])
+
+    def peek(self, more: bytes = b"") -> bytes:
+        """The line that waits for its end, and what follows it, as they may be shown."""
+        return self._masked(_decoded(self._waiting + more))
+
+    def finish(self) -> bytes:
+        """The unfinished line; nothing more will come."""
+        rest, self._waiting = self.peek(), b""
+        return rest
+
+    def _before_secrets(self, text: str) -> int:
+        """The furthest place at which no secret is cut, neither one that is there nor one that may only have begun."""
+        end = len(text) - self.masker.known.longest
+        for span in sorted(self.masker.known.spans(text), reverse=True):
+            if span.start < end < span.end:
+                end = span.start
+        return max(0, end)
+
+    def _masked(self, text: str) -> bytes:
+        return _encoded(self.masker(text)) if text else b""
+
+
+def _decoded(text: bytes) -> str:
+    """What is no UTF-8 survives the way there and back."""
+    return text.decode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

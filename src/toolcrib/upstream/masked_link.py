@@ -1,0 +1,49 @@
+"""A link whose server can't tell the secrets it was given: in errors, in the reason it ended, in what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolcrib.errors import ToolcribError
+from toolcrib.masking.masker import Masker
+from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
+from toolcrib.wire.jsonrpc import Json, RpcError
+
+# What a tool answers belongs to the caller and passes as it came.
+_VERBATIM = "tools/call"
+
+
+class MaskedLink:
+    """A `Link` that covers secrets in whatever is shown, logged or stored of its server."""
+
+    def __init__(self, link: Link, masker: Masker) -> None:
+        self._link = link
+        self._masker = masker
+
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
+        try:
+            result = await self._link.request(id, method, params, headers)
+        except (ToolcribError, RpcError, SessionExpired) as error:
+            raise self._masker.error(error) from error.__cause__
+        return result if method == _VERBATIM else self._masker.json(result)
+
+    async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
+        try:
+            await self._link.notify(method, params, headers)
+        except (ToolcribError, RpcError, SessionExpired) as error:
+            raise self._masker.error(error) from error.__cause__
+
+    async def wait_closed(self) -> str:
+        return self._masker(await self._link.wait_closed())
+
+    async def close(self) -> None:
+        await self._link.close()
+
+
+def masked_notifications(receive: NotificationHandler, masker: Masker) -> NotificationHandler:
+    """The handler with known secrets covered in what it is handed."""
+
+    def receive_masked(method: str, params: bytes, request_id: int | None) -> None:
+        receive(method, masker.json(params), request_id)
+
+    return receive_masked

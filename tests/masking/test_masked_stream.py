@@ -1,0 +1,52 @@
+"""Output in pieces: wherever it is cut, no secret comes out, and nothing else is lost."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcrib.masking.known import KnownSecrets
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.stream import LONGEST_LINE, MaskedStream
+
+SECRET = "plain-lily-ü-of-the-valley"
+
+
+def through(pieces: list[bytes]) -> bytes:
+    stream = MaskedStream()
+    stream.masker = Masker(KnownSecrets({SECRET: "${LILY}"}))
+    return b"".join([*map(stream.feed, pieces), stream.finish()])
+
+
+def cut(text: bytes, places: list[int]) -> list[bytes]:
+    ends = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
+    return [text[start:end] for start, end in pairwise(ends)]
+
+
+@given(
+    st.lists(st.sampled_from([SECRET, "words ", "\n", "ü", "\r", "x"]), max_size=20), st.lists(st.integers(0, 10**6))
+)
+def test_a_secret_that_is_cut_in_two_is_still_found(parts, places):
+    text = "".join(parts)
+    assert through(cut(text.encode(), places)).decode() == text.replace(SECRET, "${LILY}")
+
+
+@given(st.integers(0, 3 * len(SECRET)), st.integers(1, 4_000))
+def test_also_on_a_line_without_an_end(before, piece):
+    text = ("." * (LONGEST_LINE - len(SECRET) + before) + SECRET).encode() * 3
+    pieces = [text[at : at + piece] for at in range(0, len(text), piece)]
+    assert through(pieces) == text.replace(SECRET.encode(), b"${LILY}")
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_bytes_that_are_no_text_pass_as_they_came(pieces):
+    assert through(pieces) == b"".join(pieces)
+
+
+def test_a_line_without_an_end_can_be_seen_before_it_is_passed_on():
+    stream = MaskedStream()
+    stream.masker = Masker(KnownSecrets({SECRET: "${LILY}"}))
+    assert stream.feed(f"token {SECRET}".encode()) == b""
+    assert stream.unfinished == b"token ${LILY}"
