@@ -27,7 +27,7 @@ ENTRIES = {
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_plan_shows_no_secret_in_words_or_in_json(home, capsys, name):
     file = home.give("cursor", json.dumps({"mcpServers": {name: ENTRIES[name]}}, indent=2).encode())
-    for words in (["adopt", "--dry-run"], ["adopt", "--dry-run", "--json"], ["adopt", "cursor", "--dry-run", "--json"]):
+    for words in (["adopt", "--dry-run", "--diff"], ["adopt", "--dry-run", "--json"], ["adopt", "cursor", "--dry-run", "--json"]):
         home.run(*words)
         shown = "".join(capsys.readouterr())
         assert name in shown
@@ -41,7 +41,7 @@ def test_a_secret_in_a_comment_is_not_shown_either(home, capsys):
         "cursor",
         b'{"mcpServers": {"x": {\n  // "GITHUB_TOKEN": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"\n  "command": "x"}}}',
     )
-    home.run("adopt", "--dry-run")
+    home.run("adopt", "--dry-run", "--diff")
     shown = "".join(capsys.readouterr())
     assert "GITHUB_TOKEN" in shown
     assert "ghp_" not in shown
@@ -49,7 +49,7 @@ def test_a_secret_in_a_comment_is_not_shown_either(home, capsys):
 
 def test_what_is_no_secret_can_be_read_in_the_plan(home, capsys):
     home.give("cursor", json.dumps({"mcpServers": {"notion": NOTION}}, indent=2).encode())
-    home.run("adopt", "--dry-run")
+    home.run("adopt", "--dry-run", "--diff")
     shown = capsys.readouterr().out
     assert "@notionhq/notion-mcp-server" in shown
     assert "OPENAPI_MCP_HEADERS" in shown

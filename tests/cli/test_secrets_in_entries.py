@@ -129,7 +129,6 @@ async def test_a_program_sees_the_configuration_of_a_server_without_its_secrets(
         "denyTools": ["drop_*"],
     }
     assert second.configuration == {
-        "type": "http",
         "url": "https://example.com/mcp?key=***",
         "headers": {"Authorization": "Bearer ***"},
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.journeys.stdio_gateway import BOUND_SECONDS, Workshop, line_failure
 
-FORGED = "2026-01-01 00:00:00,000 ERROR toolcrib.server: the token was stolen"
+FORGED = "2026-01-01 00:00:00,000 ERROR toolcrib.server: everything was stolen"
 EVIL = f"\x1b[2J\x1b]0;owned\x07\n{FORGED}\r\n{FORGED}\r{FORGED}\u2028{FORGED}"
 # It says the same on its standard error and in its refusal of every request.
 SERVER = f"""
@@ -33,7 +33,7 @@ async def test_a_server_can_not_forge_a_line_of_the_log_or_steer_a_terminal(work
         refused = await client.execute(1, "evil", "anything")
         await client.leave()
 
-    assert "the token was stolen" in line_failure(refused)["message"]
+    assert "everything was stolen" in line_failure(refused)["message"]
     said = workshop.stderr.read_bytes()
     assert said.count(FORGED.encode()) >= 4
     assert not any(line.startswith(FORGED.encode()) for line in said.splitlines())

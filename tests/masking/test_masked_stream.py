@@ -49,4 +49,4 @@ def test_a_line_without_an_end_can_be_seen_before_it_is_passed_on():
     stream = MaskedStream()
     stream.masker = Masker(KnownSecrets({SECRET: "${LILY}"}))
     assert stream.feed(f"token {SECRET}".encode()) == b""
-    assert stream.unfinished == b"token ${LILY}"
+    assert stream.peek() == b"token ${LILY}"
