@@ -27,7 +27,11 @@ ENTRIES = {
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_plan_shows_no_secret_in_words_or_in_json(home, capsys, name):
     file = home.give("cursor", json.dumps({"mcpServers": {name: ENTRIES[name]}}, indent=2).encode())
-    for words in (["adopt", "--dry-run", "--diff"], ["adopt", "--dry-run", "--json"], ["adopt", "cursor", "--dry-run", "--json"]):
+    for words in (
+        ["adopt", "--dry-run", "--diff"],
+        ["adopt", "--dry-run", "--json"],
+        ["adopt", "cursor", "--dry-run", "--json"],
+    ):
         home.run(*words)
         shown = "".join(capsys.readouterr())
         assert name in shown
