@@ -66,5 +66,5 @@ def test_any_object_can_be_looked_at(data: dict[str, Any]) -> None:
     assert result.is_object
     assert isinstance(result.text, str)
     assert all(isinstance(block, dict) for block in result.content)
-    if "structuredContent" in data:
+    if data.get("structuredContent") is not None:
         assert result.value == data["structuredContent"]

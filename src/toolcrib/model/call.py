@@ -69,17 +69,17 @@ class ToolCall:
     wants_progress: bool = False
 
 
-class _TextBlock(msgspec.Struct):
-    """As much of a content block as tells whether it is a text; the text itself stays undecoded."""
+class _Kind(msgspec.Struct):
+    """As much of a content block as tells what it is."""
 
     type: Any = None
-    text: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 MOST_DIGITS = 4_000
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_text_blocks = msgspec.json.Decoder(list[_TextBlock]).decode
+_kinds = msgspec.json.Decoder(list[_Kind]).decode
+_open_blocks = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class ToolResult:
     def has_text(self) -> bool:
         """Whether any block is a text."""
         try:
-            return any(block.type == "text" for block in _text_blocks(self.members.get("content", b"[]")))
+            return any(block.type == "text" for block in _kinds(self.members.get("content", b"[]")))
         except msgspec.DecodeError:
             return any(block.get("type") == "text" for block in self.content)
 
@@ -156,13 +156,17 @@ class ToolResult:
     @property
     def only_text_json(self) -> bytes | None:
         """The same as the JSON string it came in; None also where it can't be told without decoding it."""
+        block = self.only_block
+        return bytes(block["text"]) if bytes(block.get("type", b"")) == b'"text"' and "text" in block else None
+
+    @cached_property
+    def only_block(self) -> Mapping[str, msgspec.Raw]:
+        """The members of the single block, each still undecoded; none where there is not exactly one block."""
         try:
-            blocks = _text_blocks(self.members.get("content", b"[]"))
+            blocks = _open_blocks(self.members.get("content", b"[]"))
         except msgspec.DecodeError:
-            return None
-        if len(blocks) != 1 or blocks[0].type != "text" or blocks[0].text is msgspec.UNSET:
-            return None
-        return bytes(blocks[0].text)
+            return {}
+        return blocks[0] if len(blocks) == 1 else {}
 
     @property
     def texts(self) -> list[str]:

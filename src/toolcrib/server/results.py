@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -35,7 +35,6 @@ class _Block(msgspec.Struct):
 
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_open_blocks = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _block = msgspec.json.Decoder(_Block).decode
 
 
@@ -61,7 +60,7 @@ def _worded(result: ToolResult, members: Members, shape: Shape, max_bytes: int, 
     """The answer with its text as the shape wants it: JSON in the envelope, the rest as it came, or all in the envelope."""
     quoted = _json_text(result)
     if quoted is not None:
-        return _spliced_text(quoted, members, max_bytes, keep)
+        return members | _spliced_text(quoted, result.only_block, max_bytes, keep)
     payload = _payload(result, shape)
     if payload is None:
         return _bounded_blocks(result, members, max_bytes, keep)
@@ -114,13 +113,14 @@ def _json_text(result: ToolResult) -> bytes | None:
     return quoted
 
 
-def _spliced_text(quoted: bytes, members: Members, max_bytes: int, keep: Keep) -> Members:
+def _spliced_text(quoted: bytes, block: Mapping[str, msgspec.Raw], max_bytes: int, keep: Keep) -> Members:
     """The text in its envelope, without unquoting and quoting it again; a preview where it is too large."""
     if len(quoted) > max_bytes and len(payload := _text(quoted).encode()) > max_bytes:
-        return members | _preview(payload, keep)
-    spliced = b'"{\\"success\\":true,\\"result\\":%b}"' % quoted[1:-1]
-    (block,) = _open_blocks(members["content"])
-    return members | {"content": msgspec.Raw(b"[%b]" % encode(block | {"text": msgspec.Raw(spliced)}))}
+        return _preview(payload, keep)
+    beside = {name: value for name, value in block.items() if name not in {"type", "text"}}
+    more = b"," + encode(beside)[1:-1] if beside else b""
+    parts = (b'[{"type":"text","text":"{\\"success\\":true,\\"result\\":', memoryview(quoted)[1:-1], b'}"', more, b"}]")
+    return {"content": msgspec.Raw(b"".join(parts))}
 
 
 def _words(result: ToolResult) -> str | list[str] | None:
