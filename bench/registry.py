@@ -12,13 +12,14 @@ from typing import Any
 
 from bench.report import Figure, Report, arguments
 from toolcrib.registry.mirror import Mirror, SyncState
-from toolcrib.registry.pages import read_page
+from toolcrib.registry.pages import Page, read_page
 from toolcrib.registry.recipe import Bundle, Recipe, Refusal
 from toolcrib.registry.recipes import plans
 from toolcrib.registry.search import RegistrySearch
 
 DATA_BESIDE_THE_PROJECT = Path(__file__).resolve().parents[2] / "shared" / "data" / "registry-seed.json"
 SERVERS = 25_000
+PAGE = 100
 QUERIES = (
     "send an email",
     "postgres database",
@@ -71,14 +72,12 @@ def launch(report: Report, entries: list[Any]) -> None:
 
 def search(report: Report, entries: list[Any]) -> None:
     """The real entries again and again under other names, as many as the official registry has."""
-    page = read_page(
-        json.dumps({"servers": [_renamed(entries, number) for number in range(SERVERS)]}).encode(), ADDRESS
-    )
+    pages = [_page(entries, start) for start in range(0, SERVERS, PAGE)]
     with tempfile.TemporaryDirectory() as folder:
         mirror = Mirror(Path(folder) / "registry.db", now=time.time)
         began = time.perf_counter()
-        for start in range(0, SERVERS, 100):
-            mirror.take(ADDRESS, page.entries[start : start + 100], SyncState(run=1))
+        for page in pages:
+            mirror.take(ADDRESS, page.entries, SyncState(run=1))
         report.add(Figure(f"{SERVERS} servers written", time.perf_counter() - began, "s"))
         began = time.perf_counter()
         servers = mirror.servers([ADDRESS])
@@ -90,6 +89,11 @@ def search(report: Report, entries: list[Any]) -> None:
     times = [_timed(index, query) for query in QUERIES for _ in range(5)]
     report.add(Figure("search, median", 1000 * statistics.median(times), "ms", bar=50, aim=10))
     report.add(Figure("search, slowest", 1000 * max(times), "ms"))
+
+
+def _page(entries: list[Any], start: int) -> Page:
+    renamed = [_renamed(entries, number) for number in range(start, start + PAGE)]
+    return read_page(json.dumps({"servers": renamed}).encode(), ADDRESS)
 
 
 def _renamed(entries: list[Any], number: int) -> dict[str, Any]:
