@@ -23,14 +23,14 @@ from bench.retrieval_lexical import DATA_BESIDE_THE_PROJECT
 
 from bench.report import Figure, Report, arguments, percentile
 from bench.tokens import real_servers, state
-from toolcrib.app.online import open_gateway
 from toolcrib.config.load import load_settings
 from toolcrib.config.settings import Settings
+from toolcrib.engine.online import open_gateway
 from toolcrib.model.server import ServerSpec
 from toolcrib.rtfs.capability import Capability, Provider
+from toolcrib.rtfs.published_form import seed_form
 from toolcrib.rtfs.read_capability import read_capabilities
 from toolcrib.rtfs.read_type import parse_type
-from toolcrib.rtfs.seed_form import seed_form
 from toolcrib.rtfs.types import ANY, Entry, TypeExpr
 from toolcrib.rtfs.write_capability import capability_text
 from toolcrib.rtfs.write_type import rtfs_text

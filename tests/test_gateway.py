@@ -17,10 +17,10 @@ import yaml
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from tests.servers.registry import Registry, serve
 from toolcrib import Gateway, Settings, open_gateway
-from toolcrib.app.live_registry import sync_one
-from toolcrib.app.registry import open_mirror
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
+from toolcrib.engine.live_registry import sync_one
+from toolcrib.engine.registry import open_mirror
 from toolcrib.errors import ConfigurationError, ServerConnectionError, ValidationError
 from toolcrib.model.call import Caller, ExecutionResult, LogMessage, Progress, ToolCall
 from toolcrib.model.server import DeclaredTool

@@ -21,12 +21,12 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ValidationError
 from toolcrib.model.tool import Tool
+from toolcrib.queries.summaries import counter_topics
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.server.details import render_details
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.views import counter_topics
 
 OWNER = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
 

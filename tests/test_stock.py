@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import Clock, spec, tool
-from toolcrib.calls.built_in_tools import BUILT_IN_TOOLS
+from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import ServerRecord, StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading

@@ -13,9 +13,9 @@ from bench.search_quality.data import original_server
 from bench.search_quality.ranker import Ranked
 from bench.search_quality.vectors import VectorCache, VectorRanker
 from tests.server.agent_tokens import compact
-from toolcrib.answers import pack_hits
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.model.view import SearchAnswer, SearchHit
+from toolcrib.queries.budget import pack_hits
 from toolcrib.search.bm25 import Bm25
 from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder

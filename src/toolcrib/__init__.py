@@ -13,14 +13,14 @@ from toolcrib.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from toolcrib.app.online import open_discovery, open_gateway
-    from toolcrib.app.validation import ConfigCheck, validate_config
     from toolcrib.config.load import load_settings
     from toolcrib.config.settings import Settings
-    from toolcrib.discovery.found import MCPServerConfig
     from toolcrib.discovery.options import DiscoveryOptions
     from toolcrib.discovery.provider import MCPDiscoveryProvider
+    from toolcrib.discovery.results import MCPServerConfig
     from toolcrib.discovery.service import MCPDiscoveryService
+    from toolcrib.engine.online import open_discovery, open_gateway
+    from toolcrib.engine.validation import ConfigCheck, validate_config
     from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
     from toolcrib.gateway import Gateway
     from toolcrib.gateway import Gateway as DiscoveryEngine
@@ -68,11 +68,11 @@ __all__ = [
 ]
 
 _NAMES_BY_HOME = {
-    "toolcrib.app.online": "open_discovery open_gateway",
-    "toolcrib.app.validation": "ConfigCheck validate_config",
+    "toolcrib.engine.online": "open_discovery open_gateway",
+    "toolcrib.engine.validation": "ConfigCheck validate_config",
     "toolcrib.config.load": "load_settings",
     "toolcrib.config.settings": "Settings",
-    "toolcrib.discovery.found": "MCPServerConfig",
+    "toolcrib.discovery.results": "MCPServerConfig",
     "toolcrib.discovery.options": "DiscoveryOptions",
     "toolcrib.discovery.provider": "MCPDiscoveryProvider",
     "toolcrib.discovery.service": "MCPDiscoveryService",

@@ -8,16 +8,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolcrib.answers import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
+from toolcrib.built_in.result_store import ResultShelf
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.missing import missing
-from toolcrib.calls.result_shelf import ResultShelf
 from toolcrib.config.settings import Settings
-from toolcrib.discovery.background import Discovery
+from toolcrib.discovery.refresher import Discovery
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
-from toolcrib.filters import find_tools, split_query
 from toolcrib.model.call import (
     Caller,
     CallEvent,
@@ -31,9 +29,11 @@ from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
+from toolcrib.queries.filters import find_tools, split_query
+from toolcrib.queries.summaries import check_query, counter_topics, hit_view, near_domains, server_view, tool_view
 from toolcrib.schema.details import describe
 from toolcrib.stock import Stock, StockedTool
-from toolcrib.views import check_query, counter_topics, hit_view, near_domains, server_view, tool_view
 
 DEFAULT_HITS = 10
 MOST_HITS = 100

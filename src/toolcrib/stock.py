@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.capabilities.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
 from toolcrib.catalog.ttl_cache import TtlCache
+from toolcrib.ccos.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.finder import Finder
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading

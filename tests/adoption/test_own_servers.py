@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.load import load_settings
 from toolcrib.config.servers import read_servers
 from toolcrib.config.written_entry import entry_of

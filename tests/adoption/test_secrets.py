@@ -14,10 +14,10 @@ from tests.memory_keyring import MemoryKeyring
 from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
-from toolcrib.app.online import open_gateway
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.secret_refs import resolve_launch
+from toolcrib.engine.online import open_gateway
 from toolcrib.errors import ConfigurationError, NeedsConfiguration
 
 SECRETS = {"notes.NOTES_TOKEN": "s3cr3t-n0tes", "wiki.Authorization": "w1k1-t0ken"}

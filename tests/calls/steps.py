@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.fakes import Clock, spec, text, tool
-from toolcrib.calls.built_in_tools import BUILT_IN_TOOLS
+from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.calls.chain import Step
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.errors import ToolcribError

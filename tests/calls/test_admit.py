@@ -7,7 +7,7 @@ import pytest
 
 from tests.calls.steps import Readings, Upstream, a_call, stocked, through
 from tests.fakes import spec, tool
-from toolcrib.calls.admit import Admit
+from toolcrib.calls.resolve_tool import Admit
 from toolcrib.errors import AuthenticationFailed, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.server import DeclaredTool
 from toolcrib.rules.rule import Rule

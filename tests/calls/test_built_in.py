@@ -7,8 +7,8 @@ import pytest
 
 from tests.calls.steps import CALLER, a_call, stocked
 from tests.fakes import Clock, tool
-from toolcrib.calls.built_in import BuiltIn
-from toolcrib.calls.built_in_tools import BUILT_IN_TOOLS
+from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from toolcrib.built_in.server import BuiltIn
 from toolcrib.errors import InvalidArguments, ResultExpired, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.call import Caller
 from toolcrib.rules.rule import Rule

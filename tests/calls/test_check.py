@@ -7,7 +7,7 @@ import pytest
 
 from tests.calls.steps import Upstream, a_call, aimed, through
 from tests.fakes import tool
-from toolcrib.calls.check import CheckArguments
+from toolcrib.calls.validate_arguments import CheckArguments
 from toolcrib.errors import InvalidArguments
 from toolcrib.schema.validate import ArgumentChecker
 

@@ -14,8 +14,8 @@ import pytest
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import Clock, eventually, text, tool
 from toolcrib.calls.introspect import INTROSPECTION
-from toolcrib.calls.learning import CHECKED_ONE_IN, FIRST_RESULTS, MAX_RESULT_BYTES, MOST_WAITING, Learner
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.output_shapes import CHECKED_ONE_IN, FIRST_RESULTS, MAX_RESULT_BYTES, MOST_WAITING, Learner
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.model.call import Target, ToolResult
 from toolcrib.model.learnt import LearntShape

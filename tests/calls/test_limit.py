@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.calls.steps import Upstream, a_call, through
-from toolcrib.calls.limit import LimitConcurrency
+from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.errors import Overloaded, ToolExecutionError
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import Clock, FakeServer, FakeServers, spec, tool
 from toolcrib import Settings, load_settings, open_gateway
-from toolcrib.app.discovering import call_limit
-from toolcrib.calls.rate import LimitRate
+from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.retry import Retry
+from toolcrib.engine.discovery_settings import call_limit
 from toolcrib.errors import RateLimited, ServerConnectionError
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.model.server import BUILT_IN_SERVER

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.calls.reading import DEFAULT_CHARACTERS, GREP_SECONDS, MOST_CHARACTERS, excerpt
+from toolcrib.built_in.read_result import DEFAULT_CHARACTERS, GREP_SECONDS, MOST_CHARACTERS, excerpt
 from toolcrib.errors import InvalidArguments
 
 DATA = {"items": [{"name": "first"}, {"name": "sec/ond~"}], "a/b": {"m~n": [True, None, 1.5]}, "": "empty key"}

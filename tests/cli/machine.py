@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from toolcrib.app.offline import offered
 from toolcrib.cli.main import main
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
+from toolcrib.engine.offline import offered
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
 

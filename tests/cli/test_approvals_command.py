@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.cli.machine import WORKSHOP, Machine
-from toolcrib.capabilities.approvals import Approvals, Request
-from toolcrib.capabilities.export import CapabilityFiles
-from toolcrib.capabilities.proposal import Proposal
-from toolcrib.capabilities.review import Review
+from toolcrib.approvals.approvals import Approvals, Request
+from toolcrib.approvals.proposal import Proposal
+from toolcrib.ccos.export import CapabilityFiles
+from toolcrib.ccos.review import Review
 from toolcrib.config.load import load_settings
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.machine import CONFIG, TOOLS, Machine, check_golden, eventually
-from toolcrib.app.running import ask_to_reload, running_gateways
 from toolcrib.catalog.store import GatewayRow
+from toolcrib.engine.running import ask_to_reload, running_gateways
 from toolcrib.storage.sqlite import SqliteCatalog
 
 SOURCES = """

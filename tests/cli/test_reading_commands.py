@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.machine import BOUND_SECONDS, CONFIG, TOOLS, Machine, check_golden, rows
-from toolcrib.app.offline import open_offline
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.config.load import load_settings
+from toolcrib.engine.offline import open_offline
 from toolcrib.storage.sqlite import SqliteCatalog
 
 NOT_SEARCHED = "not searched: database could not be read just now: the connection was refused\n"

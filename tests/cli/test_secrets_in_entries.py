@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.cli.machine import Machine
-from toolcrib.app.capabilities import read_capabilities
-from toolcrib.app.online import open_gateway
-from toolcrib.capabilities.approvals import Request
+from toolcrib.approvals.approvals import Request
 from toolcrib.config.load import load_settings
+from toolcrib.engine.capabilities import read_capabilities
+from toolcrib.engine.online import open_gateway
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
 
 SECRET = "s3cr3t-lily-0f-the-valley"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolcrib.config.bridges import without_bridges
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 
 URL = "https://a.example/mcp"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.merge import identity, merge_servers
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
 

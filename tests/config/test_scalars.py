@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.config.findings import Findings
-from toolcrib.config.scalars import check_scalar, read_scalars
+from toolcrib.config.diagnostics import Findings
+from toolcrib.config.read_settings import check_scalar, read_scalars
 from toolcrib.config.settings import SCALARS, SCALARS_BY_KEY, Settings
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.servers import read_servers
 from toolcrib.model.server import DeclaredTool, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.settings import ToolRule
 from toolcrib.config.tool_rules import read_tool_rules
 

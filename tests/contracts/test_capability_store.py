@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.capabilities.store import CapabilityRow, CapabilityStore, ProposalRow
+from toolcrib.approvals.store import CapabilityRow, CapabilityStore, ProposalRow
 from toolcrib.storage.memory_capabilities import MemoryCapabilities
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
 

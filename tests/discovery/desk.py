@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import Clock
-from toolcrib.app.gateway_parts import Opener
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.reads import ServerReads
 from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.engine.gateway_parts import Opener
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.server import ServerSpec
 from toolcrib.storage.cache_files import FolderCache

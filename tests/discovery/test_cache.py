@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import Clock, tool
-from toolcrib.app.discovering import open_cache
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.discovery.cache import CacheStats, MCPCache
 from toolcrib.discovery.cache_key import registry_key, sanitised, tools_key
+from toolcrib.engine.discovery_settings import open_cache
 from toolcrib.storage.cache_files import FolderCache
 
 TOOLS = [{"definition": tool("read")}, {"definition": tool("write")}]

@@ -12,10 +12,10 @@ import pytest
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.discovery.background import COALESCE_SECONDS, Discovery
 from toolcrib.discovery.journal import MOST_REASON_CHARACTERS
 from toolcrib.discovery.leases import LEASE_SECONDS
-from toolcrib.discovery.turns import Turns
+from toolcrib.discovery.refresher import COALESCE_SECONDS, Discovery
+from toolcrib.discovery.slots import Turns
 from toolcrib.errors import CallTimeout, ServerConnectionError, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fakes import INSTANT, spec
-from toolcrib.discovery.found import DiscoveredMCPTool, ServerOutcome
-from toolcrib.discovery.many import Slot, discover_each
+from toolcrib.discovery.parallel import Slot, discover_each
+from toolcrib.discovery.results import DiscoveredMCPTool, ServerOutcome
 from toolcrib.errors import CallTimeout, ServerConnectionError
 from toolcrib.model.server import ServerSpec
 

@@ -18,7 +18,7 @@ from tests.discovery.desk import POLICY, Desk, desk
 from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from tests.upstream.http_servers import Out, Script, SdkServer, Seen, serve
 from toolcrib import DiscoveryOptions, Gateway, RetryPolicy, Settings, load_settings, open_discovery, open_gateway
-from toolcrib.capabilities.contracts import fallback_tools
+from toolcrib.ccos.contracts import fallback_tools
 from toolcrib.config.paths import Paths
 from toolcrib.errors import ServerConnectionError, Timeout
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -48,7 +48,7 @@ def test_servers_are_read_in_one_place_only() -> None:
     """Every visit is made by `ServerReads`, and the wiring makes one of those for the service and the background alike."""
     assert modules_with(r"\.visit\(") == {"discovery/reads"}
     assert len(modules_with(r"\bServerReads\(")) == 1
-    assert {module.split("/")[0] for module in modules_with(r"from toolcrib\.upstream\b")} == {"upstream", "app"}
+    assert {module.split("/")[0] for module in modules_with(r"from toolcrib\.upstream\b")} == {"upstream", "engine"}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_servers_are_read_in_one_place_only() -> None:
         ("toolcrib.discovery.cache", "MCPCache"),
         ("toolcrib.limits.rate", "RateLimiter"),
         ("toolcrib.discovery.options", "DiscoveryOptions"),
-        ("toolcrib.discovery.found", "DiscoveredMCPTool"),
+        ("toolcrib.discovery.results", "DiscoveredMCPTool"),
     ],
 )
 def test_each_part_of_the_service_has_a_module_of_its_own(module: str, name: str) -> None:

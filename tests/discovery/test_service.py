@@ -15,8 +15,8 @@ from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import CacheStats
-from toolcrib.discovery.capability_desk import CapabilityDesk
-from toolcrib.discovery.found import DiscoveredMCPTool, MCPServerConfig, WarmStats
+from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.results import DiscoveredMCPTool, MCPServerConfig, WarmStats
 from toolcrib.errors import (
     ConnectionFailed,
     SchemaConversionFailed,

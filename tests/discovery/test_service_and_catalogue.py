@@ -12,8 +12,8 @@ import yaml
 
 from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy, Settings, open_discovery, open_gateway
-from toolcrib.app.discovering import discovery_options
 from toolcrib.config.paths import Paths
+from toolcrib.engine.discovery_settings import discovery_options
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.server import StdioLaunch
 from toolcrib.storage.sqlite import SqliteCatalog

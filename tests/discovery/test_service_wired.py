@@ -17,14 +17,14 @@ from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.servers.registry import Registry, entry, npm, serve
 from tests.upstream.http_servers import serve as serve_app
 from toolcrib import DiscoveryOptions, MCPDiscoveryService, Settings, open_discovery, open_gateway
-from toolcrib.app.capabilities import read_capabilities
-from toolcrib.app.live_registry import open_clients
-from toolcrib.app.registry import open_mirror
-from toolcrib.app.registry_offers import open_offers
-from toolcrib.capabilities.resolution import CapabilityResolver
-from toolcrib.capabilities.rtfs_form import manifests_in
+from toolcrib.ccos.resolution import CapabilityResolver
+from toolcrib.ccos.rtfs_form import manifests_in
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
+from toolcrib.engine.adapters.registry_offers import open_offers
+from toolcrib.engine.capabilities import read_capabilities
+from toolcrib.engine.live_registry import open_clients
+from toolcrib.engine.registry import open_mirror
 from toolcrib.errors import ConfigurationError, ServerConnectionError
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.registry.answers import NoAnswers

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fakes import spec
 from toolcrib.config.secret_refs import bearer_for, resolve_strangers_launch
-from toolcrib.discovery.strangers import as_stranger, is_reachable, with_auth
+from toolcrib.discovery.unapproved import as_stranger, is_reachable, with_auth
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, Origin, RemoteLaunch, StdioLaunch
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.rtfs.type_samples import types
+from toolcrib.rtfs.published_form import seed_form
 from toolcrib.rtfs.read_type import parse_type
-from toolcrib.rtfs.seed_form import seed_form
 from toolcrib.rtfs.types import ANY, TypeExpr
 from toolcrib.rtfs.write_type import rtfs_text
 from toolcrib.schema.convert import convert

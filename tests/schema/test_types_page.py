@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.rtfs.seed_form import seed_form
+from toolcrib.rtfs.published_form import seed_form
 from toolcrib.rtfs.write_type import rtfs_text
 from toolcrib.schema.convert import convert
 from toolcrib.schema.signature import short_type

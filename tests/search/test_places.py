@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toolcrib.search.places import standing
+from toolcrib.search.multi_intent import standing
 
 Floats = NDArray[np.float32]
 

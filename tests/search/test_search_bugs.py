@@ -17,9 +17,9 @@ from tests.fakes import Clock, spec
 from tests.fakes import tool as definition
 from tests.search.catalogue import ISSUES
 from tests.search.tiny_encoder import TinyEncoder
-from toolcrib.app.study import Study
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import ServerRecord, StoreUnavailable
+from toolcrib.engine.indexer import Study
 from toolcrib.finder import Finder
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.rules.rulebook import RuleBook

@@ -12,9 +12,9 @@ import pytest
 
 from tests.fakes import spec
 from tests.search.catalogue import ISSUES, ids, tool
-from toolcrib.app.online import open_gateway
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.engine.online import open_gateway
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.search.unmistyped import is_derived, is_foreign
+from toolcrib.search.known_words import is_derived, is_foreign
 
 EVERYDAY = {"ping", "send", "wrap", "create", "class", "state"}
 

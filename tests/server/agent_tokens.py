@@ -11,8 +11,8 @@ from typing import Any
 
 from mcp import Client
 
-from toolcrib.app.online import open_gateway
 from toolcrib.config.settings import Settings
+from toolcrib.engine.online import open_gateway
 from toolcrib.model.server import ServerSpec
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools

@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import sys
 from pathlib import Path
-from toolcrib.server.tuning import give_back, settle
+from toolcrib.server.process_memory import give_back, settle
 
 def resident():
     if sys.platform != "linux":
@@ -28,7 +28,7 @@ FREED = 19_000_000
 AFTER_LOADING = """
 import gc
 from toolcrib.cli.main import main
-from toolcrib.server.tuning import settle
+from toolcrib.server.process_memory import settle
 
 usual = gc.get_threshold()
 main(["--config", "missing.yaml", "list"])

@@ -12,8 +12,8 @@ from toolcrib.adoption.claude_code import FOLDERS, SERVERS, only_servers
 from toolcrib.adoption.clients import Client
 from toolcrib.adoption.fit import why_it_stays
 from toolcrib.adoption.read_back import checked
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
-from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
 from toolcrib.edit.changes import Change, EditRefused, Place, look_up
 from toolcrib.edit.document import edited

@@ -11,9 +11,9 @@ from typing import Any
 
 from toolcrib.adoption.read_back import checked
 from toolcrib.adoption.writes import FileWrite
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
-from toolcrib.config.findings import Findings
 from toolcrib.config.names import nearest, slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.sections import discovery_section, server_sections

@@ -12,7 +12,6 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.payload import payload
-from toolcrib.capabilities.safety import refusal
 from toolcrib.catalog.store import CatalogStore, StoreUnavailable
 from toolcrib.errors import InvalidArguments, ToolcribError
 from toolcrib.model.call import Caller, ToolCall, ToolResult
@@ -21,6 +20,7 @@ from toolcrib.model.tool import Tool
 from toolcrib.schema.infer import infer_schema
 from toolcrib.schema.safe_values import plausible_arguments, safe_arguments
 from toolcrib.stock import Stock, StockedTool
+from toolcrib.topics.harmless import refusal
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from toolcrib.capabilities.manifest import capability_id
-from toolcrib.capabilities.proposal import Proposal, shown_launch
+from toolcrib.approvals.proposal import Proposal, shown_launch
+from toolcrib.ccos.manifest import capability_id
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import RemoteLaunch

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
-from toolcrib.capabilities.proposal import Proposal
+from toolcrib.approvals.proposal import Proposal
 from toolcrib.cli.approval_text import as_json, date, print_proposal
 from toolcrib.cli.exits import OK
 from toolcrib.cli.moving import edit_own_file, site_of

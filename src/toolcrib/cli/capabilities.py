@@ -9,22 +9,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from toolcrib.app.registry_offers import open_offers
-from toolcrib.capabilities.importing import propose_files, read_capability_files
-from toolcrib.capabilities.known import KnownCapability
-from toolcrib.capabilities.query import CapabilityQuery
-from toolcrib.capabilities.resolution import CapabilityResolver, Resolution
-from toolcrib.capabilities.rtfs_form import manifest_text
+from toolcrib.ccos.import_files import propose_files, read_capability_files
+from toolcrib.ccos.known_capability import KnownCapability
+from toolcrib.ccos.query import CapabilityQuery
+from toolcrib.ccos.resolution import CapabilityResolver, Resolution
+from toolcrib.ccos.rtfs_form import manifest_text
 from toolcrib.cli.exits import NOT_FOUND, OK
 from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.table import print_table
 from toolcrib.config.names import nearest
 from toolcrib.config.paths import Paths
+from toolcrib.engine.adapters.registry_offers import open_offers
 from toolcrib.errors import CapabilityNotFound, ServerNotFound
-from toolcrib.filters import category_named
 from toolcrib.model.clean_text import clean
 from toolcrib.model.tool import summarize
+from toolcrib.queries.filters import category_named
 
 
 def run(options: argparse.Namespace) -> int:

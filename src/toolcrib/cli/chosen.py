@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolcrib.app.offline import offered
 from toolcrib.config.settings import Settings
+from toolcrib.engine.offline import offered
 from toolcrib.errors import ServerNotFound
 from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from toolcrib.app.offline import open_reading
 from toolcrib.cli.exits import OK
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
+from toolcrib.engine.offline import open_reading
 from toolcrib.errors import ToolcribError
 from toolcrib.stock import Stock
 

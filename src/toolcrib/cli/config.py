@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from toolcrib.app.offline import open_reading
-from toolcrib.app.running import ask_to_reload, running_gateways
-from toolcrib.app.validation import ConfigCheck, validate_config
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.config_show import Facts, print_source_table, shown_path, source_json
 from toolcrib.cli.exits import CONFIGURATION, OK
+from toolcrib.cli.open_catalog import Reading, settings_of
 from toolcrib.cli.output import Output, problem_json
-from toolcrib.cli.reading import Reading, settings_of
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
 from toolcrib.config.paths import Paths
+from toolcrib.engine.offline import open_reading
+from toolcrib.engine.running import ask_to_reload, running_gateways
+from toolcrib.engine.validation import ConfigCheck, validate_config
 
 
 def run(options: argparse.Namespace) -> int:

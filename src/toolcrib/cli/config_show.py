@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.cli.reading import Reading
+from toolcrib.cli.open_catalog import Reading
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.cli.wording import counted

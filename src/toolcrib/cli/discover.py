@@ -8,20 +8,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.app.discovering import discovery_options
-from toolcrib.app.online import open_gateway
 from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
-from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
-from toolcrib.discovery.found import ServerOutcome
 from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.results import ServerOutcome
 from toolcrib.discovery.service import MCPDiscoveryService
+from toolcrib.engine.discovery_settings import discovery_options
+from toolcrib.engine.online import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.model.server import ServerSpec
 

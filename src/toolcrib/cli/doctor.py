@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.app.checkup import Checkup, check_server
-from toolcrib.app.online import open_gateway
 from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
-from toolcrib.cli.reading import settings_of
 from toolcrib.cli.table import print_table
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
+from toolcrib.engine.checkup import Checkup, check_server
+from toolcrib.engine.online import open_gateway
 from toolcrib.gateway import Gateway
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec

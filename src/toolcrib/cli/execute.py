@@ -9,14 +9,14 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.app.online import open_gateway
 from toolcrib.cli.asked import Asked, asked_of, typed
 from toolcrib.cli.exits import OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
-from toolcrib.cli.reading import settings_of
 from toolcrib.cli.run import exit_of
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.settings import Settings
+from toolcrib.engine.online import open_gateway
 from toolcrib.errors import InvalidArguments, ToolNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult

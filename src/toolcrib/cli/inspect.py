@@ -11,8 +11,8 @@ from typing import Any
 from toolcrib.calls.missing import missing
 from toolcrib.cli.exits import OK
 from toolcrib.cli.names import server_and_tool
+from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
-from toolcrib.cli.reading import open_for_reading
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
 from toolcrib.model.view import Parameter, ToolDetails

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from toolcrib.cli.ages import ago
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
+from toolcrib.cli.open_catalog import Reading, open_for_reading
 from toolcrib.cli.output import Output
-from toolcrib.cli.reading import Reading, open_for_reading
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
@@ -22,7 +22,7 @@ from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import ServerSummary
-from toolcrib.views import server_view, shown_entry
+from toolcrib.queries.summaries import server_view, shown_entry
 
 # `ready` is the usual state: the tools are known, and the server starts on its first call.
 State = Literal["connected", "ready", "unread", "error", "disabled"]

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from toolcrib.cli.exits import OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
-from toolcrib.cli.reading import settings_of
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound, ToolcribError

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from toolcrib.app.capabilities import Capabilities, audited, read_capabilities
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
-from toolcrib.cli.reading import settings_of
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.engine.capabilities import Capabilities, audited, read_capabilities
 from toolcrib.model.server import ServerSpec
 from toolcrib.storage.audit_file import AuditFile
 

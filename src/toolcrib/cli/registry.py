@@ -13,11 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from toolcrib.app.registry import live_registries, open_lookup, open_mirror, registry_addresses
 from toolcrib.cli.exits import FAILED, NOT_FOUND, OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, advice
 from toolcrib.cli.progress import Progress
-from toolcrib.cli.reading import settings_of
 from toolcrib.cli.registry_text import (
     hit_json,
     plan_json,
@@ -31,8 +30,10 @@ from toolcrib.cli.registry_text import (
 from toolcrib.config.names import slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.engine.registry import live_registries, open_lookup, open_mirror, registry_addresses
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
 from toolcrib.masking.entries import masked_address
+from toolcrib.queries.summaries import check_query
 from toolcrib.registry.bundle import open_bundle
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import RegistryLookup
@@ -40,7 +41,6 @@ from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.recipe import Bundle, Refused
 from toolcrib.registry.recipes import plans
 from toolcrib.registry.sync import SyncReport
-from toolcrib.views import check_query
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,7 +116,7 @@ def _sync(options: argparse.Namespace, settings: Settings, mirror: Mirror, outpu
     addresses = registry_addresses(settings)
     reports: list[SyncReport] = []
     failures: dict[str, ToolcribError] = {}
-    sync_one = import_module("toolcrib.app.live_registry").sync_one
+    sync_one = import_module("toolcrib.engine.live_registry").sync_one
     shown = {address: masked_address(address) for address in addresses}
     with Progress(output.err, "Reading registries", [*shown.values()], is_quiet=output.is_quiet) as progress:
         for address, name in shown.items():

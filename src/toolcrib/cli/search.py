@@ -7,18 +7,18 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from toolcrib.answers import fits, likely
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.cli.ages import ago
 from toolcrib.cli.exits import NOT_FOUND, OK
+from toolcrib.cli.open_catalog import Reading, open_for_reading
 from toolcrib.cli.output import Output, did_you_mean
-from toolcrib.cli.reading import Reading, open_for_reading
-from toolcrib.filters import ToolFilter, find_tools, split_query
 from toolcrib.model.clean_text import clean
 from toolcrib.model.view import SearchHit
+from toolcrib.queries.budget import fits, likely
+from toolcrib.queries.filters import ToolFilter, find_tools, split_query
+from toolcrib.queries.summaries import check_query, hit_view
 from toolcrib.search.explain import Explanation
 from toolcrib.search.suggest import nearest
-from toolcrib.views import check_query, hit_view
 
 MOST_HITS = 100
 MOST_LEFT_OUT = 3

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_launch import own_launch
-from toolcrib.app.online import open_gateway
 from toolcrib.cli.exits import OK
 from toolcrib.cli.greeting import Greeting
 from toolcrib.cli.output import Output
@@ -22,12 +21,13 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
+from toolcrib.engine.online import open_gateway
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
-from toolcrib.server.tuning import give_back, settle
+from toolcrib.server.process_memory import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.telemetry.loop_errors import LoopErrors
 

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from toolcrib.cli.exits import OK
+from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
-from toolcrib.cli.reading import open_for_reading
 from toolcrib.model.clean_text import clean
 from toolcrib.stock import StockedTool
 

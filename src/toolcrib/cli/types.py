@@ -15,7 +15,7 @@ from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.type_source import Source, Subject, read_sources
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean, clean_json
-from toolcrib.rtfs.seed_form import seed_form
+from toolcrib.rtfs.published_form import seed_form
 from toolcrib.rtfs.types import Map, MapOf, TypeExpr
 from toolcrib.rtfs.write_type import rtfs_text
 from toolcrib.schema.signature import short_type, signature

@@ -10,12 +10,12 @@ from typing import Any, Literal
 from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.discover import options_of, outcome_json, show_attempt, with_service
 from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
-from toolcrib.cli.reading import settings_of
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
-from toolcrib.discovery.found import ServerOutcome, WarmStats
+from toolcrib.discovery.results import ServerOutcome, WarmStats
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.model.server import ServerSpec
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.entries import is_web_address
-from toolcrib.config.findings import Findings
 from toolcrib.errors import Problem
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, Transport, likely_transport
 

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from toolcrib.config.findings import Findings
-from toolcrib.config.scalars import ENVIRONMENT
+from toolcrib.config.diagnostics import Findings
+from toolcrib.config.read_settings import ENVIRONMENT
 from toolcrib.model.server import (
     BUILT_IN_SERVER,
     Launch,

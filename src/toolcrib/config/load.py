@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from toolcrib.config.client_paths import Machine
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import parse_document
 from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
-from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.importers.praxis import is_praxis, read_praxis
 from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths
-from toolcrib.config.places import Machine
-from toolcrib.config.scalars import check_groups, read_scalars, warn_of_unknown_settings
+from toolcrib.config.read_settings import check_groups, read_scalars, warn_of_unknown_settings
 from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
 from toolcrib.config.settings import Settings, Source

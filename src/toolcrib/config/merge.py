@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolcrib.config.bridges import program_name
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.names import shorten, slug
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, likely_transport
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from toolcrib.config.described import Scalar
 from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.introspection import INTROSPECTION_KEYS
+from toolcrib.config.setting_field import Scalar
 from toolcrib.config.settings import SCALARS
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.tool_rules import RULE_KEYS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.entries import KNOWN_KEYS, EntryReader
-from toolcrib.config.findings import Findings
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
 from toolcrib.config.values import join, kind_of, unknown_keys
 from toolcrib.model.server import BUILT_IN_SERVER, Origin, ServerSpec

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from toolcrib.config.described import Scalar, choice, count, flag, scalar, seconds, size
+from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
 from toolcrib.model.server import ServerSpec
 

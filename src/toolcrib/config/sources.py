@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.config.bridges import without_bridges
+from toolcrib.config.client_paths import Machine, Places
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
-from toolcrib.config.findings import Findings
 from toolcrib.config.names import did_you_mean
-from toolcrib.config.places import Machine, Places
 from toolcrib.config.settings import Source, SourceState
 from toolcrib.config.source_types import SOURCE_TYPES, SourceType
 from toolcrib.config.values import Reader, join, kind_of

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.discovery.found import DiscoveredMCPTool
-from toolcrib.discovery.parts import OutputIntrospector, SchemaTypes
+from toolcrib.discovery.protocols import OutputIntrospector, SchemaTypes
+from toolcrib.discovery.results import DiscoveredMCPTool
 from toolcrib.errors import ToolcribError
 from toolcrib.model.call import Caller, ToolCall, ToolResult
 from toolcrib.model.server import ServerSpec

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.capabilities.contracts import public_name
+from toolcrib.ccos.contracts import public_name
 from toolcrib.discovery.cache import MCPCache
+from toolcrib.discovery.configured import KnownServers
 from toolcrib.discovery.conversion import Record, ToolConversion
-from toolcrib.discovery.known import KnownServers
 from toolcrib.discovery.options import DiscoveryOptions
-from toolcrib.discovery.parts import ReadingJournal, StrangerCheck, Visit
+from toolcrib.discovery.protocols import ReadingJournal, StrangerCheck, Visit
 from toolcrib.discovery.reads import ServerReads, endpoint_of
 from toolcrib.errors import ToolcribError
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib.discovery.found import DiscoveredMCPTool
 from toolcrib.discovery.options import DiscoveryOptions
-from toolcrib.discovery.parts import Manifest
+from toolcrib.discovery.protocols import Manifest
+from toolcrib.discovery.results import DiscoveredMCPTool
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.model.server import ServerSpec
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.discovery.options import DiscoveryOptions
-from toolcrib.discovery.parts import ServerAccess, Visit
+from toolcrib.discovery.protocols import ServerAccess, Visit
 from toolcrib.errors import ServerConnectionError
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
 from toolcrib.limits.retry import retrying

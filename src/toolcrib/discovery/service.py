@@ -10,14 +10,13 @@ from typing import Any, Self
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import MCPCache
-from toolcrib.discovery.capability_desk import CapabilityDesk
+from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.configured import KnownServers
 from toolcrib.discovery.conversion import ToolConversion
-from toolcrib.discovery.found import DiscoveredMCPTool, ServerOutcome, WarmStats
-from toolcrib.discovery.known import KnownServers
 from toolcrib.discovery.lookups import Lookups, Slot
-from toolcrib.discovery.many import AttemptFailed, Told, discover_each
 from toolcrib.discovery.options import DiscoveryOptions
-from toolcrib.discovery.parts import (
+from toolcrib.discovery.parallel import AttemptFailed, Told, discover_each
+from toolcrib.discovery.protocols import (
     CapabilityRegister,
     Entry,
     Manifest,
@@ -28,7 +27,8 @@ from toolcrib.discovery.parts import (
     StrangerCheck,
 )
 from toolcrib.discovery.reads import ServerReads
-from toolcrib.discovery.strangers import as_stranger, with_auth
+from toolcrib.discovery.results import DiscoveredMCPTool, ServerOutcome, WarmStats
+from toolcrib.discovery.unapproved import as_stranger, with_auth
 from toolcrib.errors import ValidationError
 from toolcrib.model.reading import Identity, ListKind, ServerReading
 from toolcrib.model.server import ServerSpec

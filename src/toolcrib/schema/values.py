@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from toolcrib.rtfs.forms import MAX_DIGITS, Literal, literal
-from toolcrib.rtfs.seed_form import type_of_literals
+from toolcrib.rtfs.published_form import type_of_literals
 from toolcrib.rtfs.types import FLOAT, INT, And, Enum, TypeExpr, Val
 from toolcrib.schema.shape import Schema
 

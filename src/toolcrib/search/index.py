@@ -23,8 +23,8 @@ from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
 from toolcrib.search.query import MAX_QUERY_CHARACTERS
+from toolcrib.search.query_reader import QueryReader
 from toolcrib.search.ranking import Ranking
-from toolcrib.search.reader import QueryReader
 from toolcrib.search.text_key import text_hash
 from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
 

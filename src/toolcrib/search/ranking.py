@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toolcrib.search import fusion
 from toolcrib.search.evidence import Evidence
-from toolcrib.search.places import InOrder, standing
+from toolcrib.search.multi_intent import InOrder, standing
 
 Floats = NDArray[np.float32]
 

@@ -23,10 +23,10 @@ from starlette.types import ASGIApp
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.server.checked_body import CheckedBody
-from toolcrib.server.doorway import Doorway
+from toolcrib.server.drain import Doorway
 from toolcrib.server.guard import Guard, allowed_hosts, as_origin
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
-from toolcrib.server.tuning import open_files_limit
+from toolcrib.server.process_memory import open_files_limit
 
 HEALTH_PATH = "/health"
 SESSION_HEADER = "mcp-session-id"

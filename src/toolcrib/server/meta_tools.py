@@ -14,10 +14,10 @@ import msgspec
 from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.listing import server_list, tool_list
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.queries.listing import server_list, tool_list
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, fitted_members, limit_for

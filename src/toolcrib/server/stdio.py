@@ -23,9 +23,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from toolcrib.server.lane import Lane, WriteLine
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.pipes import LineWriter, protocol_streams, read_lines
+from toolcrib.server.stdio_calls import Lane, WriteLine
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.protocol import LOG_LEVELS
 

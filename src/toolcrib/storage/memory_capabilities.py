@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from toolcrib.capabilities.store import CapabilityRow, ProposalRow
+from toolcrib.approvals.store import CapabilityRow, ProposalRow
 
 
 class MemoryCapabilities:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from toolcrib.capabilities.store import CapabilityRow, ProposalRow
+from toolcrib.approvals.store import CapabilityRow, ProposalRow
 from toolcrib.storage.sqlite_file import SqliteFile
 
 _PROPOSAL = "SELECT id, server, version, state, requested_at, body FROM proposals"

@@ -12,7 +12,7 @@ import msgspec
 
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.asked_back import CAPABILITIES
-from toolcrib.upstream.eras import Dress
+from toolcrib.upstream.envelopes import Dress
 from toolcrib.upstream.link import Link
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcError
 from toolcrib.wire.protocol import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
 from toolcrib.model.call import CallEvent, Listener, Progress, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
-from toolcrib.upstream.eras import Dress
+from toolcrib.upstream.envelopes import Dress
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
 from toolcrib.upstream.list_page import UnreadableList

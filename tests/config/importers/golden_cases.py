@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.config.conftest import write
-from toolcrib.config.findings import Findings
-from toolcrib.config.places import Machine
+from toolcrib.config.client_paths import Machine
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.settings import Source
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.config.sources import import_sources

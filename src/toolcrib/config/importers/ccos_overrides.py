@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.importers.client_entries import Entry, is_map, map_of
 from toolcrib.config.servers import read_entry
 from toolcrib.config.values import join, kind_of

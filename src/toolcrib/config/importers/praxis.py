@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of
 from toolcrib.errors import Problem
 from toolcrib.model.server import REMOTE_MCP, Origin, ServerSpec

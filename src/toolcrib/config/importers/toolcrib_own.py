@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcrib.config.findings import Findings
+from toolcrib.config.diagnostics import Findings
 from toolcrib.config.importers.client_entries import is_map
 from toolcrib.config.sections import server_sections
 from toolcrib.config.servers import read_servers

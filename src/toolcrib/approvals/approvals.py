@@ -1,0 +1,256 @@
+"""Proposals of servers and what persons decide about them; nothing here launches anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from toolcrib.approvals.events import Event, Happening, Tell, nobody
+from toolcrib.approvals.proposal import Decision, Proposal, State, from_row, to_row
+from toolcrib.approvals.risk import assess
+from toolcrib.approvals.store import CapabilityStore
+from toolcrib.config.names import nearest, slug
+from toolcrib.errors import ApprovalNotFound, ApprovalRefused
+from toolcrib.model.server import BUILT_IN_SERVER, Launch, ServerSpec
+
+EXPIRY_SECONDS = 168 * 3600.0
+MOST_PENDING = 100
+MOST_DEFINITION_BYTES = 4 * 1024 * 1024
+MOST_CHARACTERS = 2_000
+AUTOMATIC = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is proposed: how the server is launched, and what is known of it."""
+
+    name: str
+    launch: Launch
+    source: str
+    description: str = ""
+    auth_env_var: str = ""
+    goal: str = ""
+    note: str = ""
+    definitions: Sequence[Mapping[str, Any]] = ()
+    server_info: Mapping[str, Any] | None = None
+
+
+class Approvals:
+    """The record of proposals. Only a caller that speaks for a person may call `approve` and `reject`."""
+
+    def __init__(
+        self,
+        store: CapabilityStore,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+        configured: Callable[[], Mapping[str, ServerSpec]] = dict,
+        tell: Tell = nobody,
+        expiry_seconds: float = EXPIRY_SECONDS,
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._new_id = new_id
+        self._configured = configured
+        self._tell = tell
+        self._expiry_seconds = expiry_seconds
+
+    # -- looking
+
+    def all(self, state: State | None = None) -> list[Proposal]:
+        """Proposals, oldest first; pending ones that are too old have expired by then."""
+        known = [self._expired_if_old(proposal) for proposal in self._read()]
+        return [proposal for proposal in known if state in {None, proposal.state}]
+
+    def get(self, id: str) -> Proposal:
+        """One proposal by its id, or the one pending or newest proposal of a server by its name."""
+        row = self._store.proposal(id)
+        if row is not None:
+            return self._expired_if_old(from_row(row))
+        named = [proposal for proposal in self.all() if proposal.server == id]
+        if not named:
+            known = [word for proposal in self.all() for word in (proposal.id, proposal.server)]
+            raise ApprovalNotFound(
+                f"there is no approval request {id!r}",
+                hint="`toolcrib approvals list --all` shows all of them.",
+                nearest=[close] if (close := nearest(id, known)) else [],
+            )
+        return max(named, key=lambda proposal: (proposal.state == "pending", proposal.version))
+
+    def approved(self) -> dict[str, Proposal]:
+        """The proposal in force of each approved server."""
+        return {proposal.server: proposal for proposal in self._read() if proposal.state == "approved"}
+
+    # -- proposing
+
+    def propose(self, request: Request, by: str) -> Proposal:
+        """Enter a proposal as pending; one that waits already for the same launch is renewed instead."""
+        # Read once: each of them may hold megabytes of definitions.
+        known = self.all()
+        server = self._free_name(request, known)
+        earlier = [proposal for proposal in known if proposal.server == server]
+        self._refuse_rejected(request, earlier)
+        waiting = next((proposal for proposal in earlier if proposal.state == "pending"), None)
+        if waiting is not None:
+            return self._renewed(waiting, request)
+        if sum(proposal.state == "pending" for proposal in known) >= MOST_PENDING:
+            raise ApprovalRefused(
+                f"{MOST_PENDING} proposals wait for a decision already",
+                hint="A person has to decide some of them first: `toolcrib approvals list`.",
+            )
+        version = max((proposal.version for proposal in earlier), default=0) + 1
+        proposal = self._proposal(request, server, self._new_id(), version)
+        if not self._store.add_proposal(to_row(proposal)):
+            return self.propose(request, by)  # another process has entered one for this server at the same moment
+        self._happened("approval_requested", proposal, by)
+        return proposal
+
+    # -- deciding
+
+    def approve(self, id: str, by: str, reason: str = "", *, expected: Proposal | None = None) -> Proposal:
+        """A person agrees to the exact launch and tools; an approved version before it is superseded.
+
+        `expected` is the proposal as the person saw it: where it has changed since, nothing is approved.
+        """
+        before, proposal = self.approved(), self.get(id)
+        if expected is not None and not proposal.offers_the_same(expected):
+            raise ApprovalRefused(
+                f"{proposal.id} was not approved: it changed since it was shown; look again",
+                hint=f"`toolcrib approvals show {proposal.id}` shows it as it is now.",
+            )
+        approved = self._decide(proposal, "approved", by, reason)
+        earlier = before.get(approved.server)
+        if earlier is not None and earlier.id != approved.id:
+            self._supersede(earlier, approved, by)
+        return approved
+
+    def reject(self, id: str, by: str, reason: str = "") -> Proposal:
+        """A person refuses, or takes back what was approved."""
+        return self._decide(self.get(id), "rejected", by, reason)
+
+    # -- inside
+
+    def _read(self) -> list[Proposal]:
+        found = []
+        for row in self._store.proposals():
+            # One that a newer Toolcrib wrote in its own way is left to it.
+            with suppress(msgspec.DecodeError):
+                found.append(from_row(row))
+        return found
+
+    def _expired_if_old(self, proposal: Proposal) -> Proposal:
+        now = self._now()
+        if proposal.state != "pending" or now < proposal.expires_at:
+            return proposal
+        return self._moved(proposal, "expired", Decision(AUTOMATIC, now))
+
+    def _decide(self, proposal: Proposal, state: State, by: str, reason: str) -> Proposal:
+        if not proposal.may_become(state):
+            raise ApprovalRefused(
+                f"{proposal.id} is {proposal.state} and can't become {state}",
+                hint="Have the server proposed again." if proposal.state in {"expired", "superseded"} else "",
+            )
+        return self._moved(proposal, state, Decision(by, self._now(), reason[:MOST_CHARACTERS]))
+
+    def _supersede(self, earlier: Proposal, later: Proposal, by: str) -> None:
+        superseded = replace(earlier, superseded_by=later.version)
+        self._moved(superseded, "superseded", Decision(by, self._now()))
+
+    def _moved(self, proposal: Proposal, state: State, decision: Decision) -> Proposal:
+        moved = proposal.moved(state, decision)
+        if not self._store.change_proposal(to_row(moved), was=proposal.state):
+            raise ApprovalRefused(f"{proposal.id} was decided by someone else meanwhile", hint="Look at it again.")
+        self._happened(_HAPPENINGS[state], moved, decision.by)
+        return moved
+
+    def _renewed(self, waiting: Proposal, request: Request) -> Proposal:
+        """The waiting proposal with what was learnt since; its time does not begin anew."""
+        fresh = self._proposal(request, waiting.server, waiting.id, waiting.version)
+        fresh = replace(fresh, requested_at=waiting.requested_at, expires_at=waiting.expires_at)
+        if waiting.was_read and not fresh.was_read:
+            return waiting
+        self._store.change_proposal(to_row(fresh), was="pending")
+        return fresh
+
+    def _proposal(self, request: Request, server: str, id: str, version: int) -> Proposal:
+        now = self._now()
+        definitions = _bounded(request.definitions)
+        left_out = len(request.definitions) - len(definitions)
+        note = f"{left_out} more tools are too large to be kept for review" if left_out else request.note
+        return Proposal(
+            id=id,
+            server=server,
+            version=version,
+            launch=request.launch,
+            source=request.source,
+            requested_at=now,
+            expires_at=now + self._expiry_seconds,
+            title=request.name[:MOST_CHARACTERS] if request.name != server else "",
+            description=request.description[:MOST_CHARACTERS],
+            auth_env_var=request.auth_env_var,
+            goal=request.goal[:MOST_CHARACTERS],
+            note=note[:MOST_CHARACTERS],
+            definitions=definitions,
+            server_info=dict(request.server_info or {}),
+            risk=assess(request.launch, definitions),
+        )
+
+    def _free_name(self, request: Request, known: Sequence[Proposal]) -> str:
+        """A name no other server has: a proposal never speaks for a server that a person configured."""
+        configured, wanted = self._configured(), slug(request.name)
+        ours = {proposal.server: proposal.launch for proposal in known if proposal.state not in _OVER}
+        approved = {proposal.server for proposal in known if proposal.state == "approved"}
+        for number in range(1, MOST_PENDING * 10):
+            name = wanted if number == 1 else f"{wanted[:58]}-{number}"
+            if name.lower() == BUILT_IN_SERVER or _is_other(ours.get(name), request.launch):
+                continue
+            if name in configured and name not in approved:
+                if configured[name].launch == request.launch:
+                    raise ApprovalRefused(f"{name!r} is configured already", hint="Use it: no approval is needed.")
+                continue
+            return name
+        raise ApprovalRefused(f"too many servers are called {wanted!r}", hint="Propose it under another name.")
+
+    def _refuse_rejected(self, request: Request, earlier: Sequence[Proposal]) -> None:
+        newest = max(earlier, key=lambda proposal: proposal.version, default=None)
+        if newest is None or newest.state != "rejected" or newest.launch != request.launch:
+            return
+        # Of a server in use only those tools were rejected; it may have others by now.
+        is_in_use = any(proposal.state == "approved" for proposal in earlier)
+        if not is_in_use or newest.definitions == tuple(request.definitions):
+            raise ApprovalRefused(
+                f"a person has rejected this server ({newest.id})",
+                hint=f"Only a person can change that: `toolcrib approvals approve {newest.id}`.",
+            )
+
+    def _happened(self, what: Happening, proposal: Proposal, by: str) -> None:
+        self._tell(Event(what, self._now(), by, proposal.server, proposal.id))
+
+
+_HAPPENINGS: Mapping[State, Happening] = {
+    "approved": "approval_approved",
+    "rejected": "approval_rejected",
+    "expired": "approval_expired",
+    "superseded": "approval_superseded",
+}
+
+
+_OVER = frozenset({"expired", "superseded"})
+
+
+def _is_other(launch: Launch | None, wanted: Launch) -> bool:
+    return launch is not None and launch != wanted
+
+
+def _bounded(definitions: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    kept, room = [], MOST_DEFINITION_BYTES
+    for definition in definitions:
+        room -= len(msgspec.json.encode(definition))
+        if room < 0:
+            break
+        kept.append(definition)
+    return tuple(kept)

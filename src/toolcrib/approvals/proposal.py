@@ -1,0 +1,179 @@
+"""A server somebody proposed, and the states its approval can be in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import msgspec
+
+from toolcrib.approvals.risk import Risk
+from toolcrib.approvals.store import ProposalRow
+from toolcrib.masking.entries import masked_address, masked_entry
+from toolcrib.masking.names import is_secret_name
+from toolcrib.masking.texts import cover_keys
+from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
+
+State = Literal["pending", "approved", "rejected", "expired", "superseded"]
+
+# Which state may follow which; whoever is not here stays as it is for ever.
+MOVES: Mapping[State, frozenset[State]] = {
+    "pending": frozenset({"approved", "rejected", "expired"}),
+    # A person may think better of it, in either direction; an agent can't.
+    "rejected": frozenset({"approved"}),
+    "approved": frozenset({"rejected", "superseded"}),
+    "expired": frozenset(),
+    "superseded": frozenset(),
+}
+STATES: tuple[State, ...] = tuple(MOVES)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who moved a proposal to its state, when and why."""
+
+    by: str
+    at: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One request for approval: the exact launch, the tools as they were read, and what became of it.
+
+    `definitions` is empty where the server was never read; `note` then says why.
+    """
+
+    id: str
+    server: str
+    launch: Launch
+    source: str
+    requested_at: float
+    expires_at: float
+    version: int = 1
+    state: State = "pending"
+    title: str = ""
+    description: str = ""
+    auth_env_var: str = ""
+    goal: str = ""
+    note: str = ""
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    server_info: Mapping[str, Any] = field(default_factory=dict)
+    risk: Risk = field(default_factory=Risk)
+    decision: Decision | None = None
+    superseded_by: int | None = None
+
+    @property
+    def was_read(self) -> bool:
+        return bool(self.definitions)
+
+    @property
+    def spec(self) -> ServerSpec:
+        """The server as it would be launched; nothing may launch it before it is approved."""
+        return ServerSpec(
+            self.server, self.launch, title=self.title, description=self.description, origin=Origin(FROM_PROPOSAL)
+        )
+
+    def offers_the_same(self, other: Proposal) -> bool:
+        """Whether whoever agrees to the one has agreed to the other."""
+        return (self.launch, self.definitions) == (other.launch, other.definitions)
+
+    def may_become(self, state: State) -> bool:
+        return state in MOVES[self.state]
+
+    def moved(self, state: State, decision: Decision) -> Proposal:
+        return replace(self, state=state, decision=decision)
+
+
+def shown_launch(launch: Launch) -> dict[str, Any]:
+    """What would be started or contacted, as somebody who decides about it may see it.
+
+    Of a command line and its variables only credentials are covered: whoever approves it has to see all the rest.
+    """
+    if isinstance(launch, RemoteLaunch):
+        return {
+            "url": masked_address(launch.url),
+            "transport": launch.transport,
+            "headers": masked_entry(launch.headers, "headers"),
+        }
+    variables = {name: _shown_variable(name, value) for name, value in launch.env.items()}
+    words = {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args]}
+    return {**words, "env": variables} if variables else words
+
+
+def _shown_variable(name: str, value: str) -> Any:
+    return masked_entry(value, name) if is_secret_name(name) else cover_keys(value)
+
+
+class _StoredLaunch(msgspec.Struct, omit_defaults=True):
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str = ""
+    headers: dict[str, str] = {}
+    transport: Literal["stdio", "http", "sse"] = "stdio"
+
+
+class _Stored(msgspec.Struct, omit_defaults=True):
+    """The parts of a proposal that have no column of their own."""
+
+    launch: _StoredLaunch
+    source: str
+    expires_at: float
+    title: str = ""
+    description: str = ""
+    auth_env_var: str = ""
+    goal: str = ""
+    note: str = ""
+    definitions: tuple[dict[str, Any], ...] = ()
+    server_info: dict[str, Any] = {}
+    risk: Risk = msgspec.field(default_factory=Risk)
+    decision: Decision | None = None
+    superseded_by: int | None = None
+
+
+_PLAIN = ("source", "expires_at", "title", "description", "auth_env_var", "goal", "note", "risk", "decision")
+_decode = msgspec.json.Decoder(_Stored).decode
+
+
+def to_row(proposal: Proposal) -> ProposalRow:
+    """The proposal as it is kept."""
+    stored = _Stored(
+        launch=_stored_launch(proposal.launch),
+        definitions=tuple(dict(definition) for definition in proposal.definitions),
+        server_info=dict(proposal.server_info),
+        superseded_by=proposal.superseded_by,
+        **{name: getattr(proposal, name) for name in _PLAIN},
+    )
+    body = msgspec.json.encode(stored).decode()
+    return ProposalRow(proposal.id, proposal.server, proposal.version, proposal.state, proposal.requested_at, body)
+
+
+def from_row(row: ProposalRow) -> Proposal:
+    """The proposal a row holds; raises msgspec.DecodeError where it holds none."""
+    stored = _decode(row.body)
+    return Proposal(
+        id=row.id,
+        server=row.server,
+        version=row.version,
+        state=msgspec.convert(row.state, State),
+        requested_at=row.requested_at,
+        launch=_launch(stored.launch),
+        definitions=stored.definitions,
+        server_info=stored.server_info,
+        superseded_by=stored.superseded_by,
+        **{name: getattr(stored, name) for name in _PLAIN},
+    )
+
+
+def _stored_launch(launch: Launch) -> _StoredLaunch:
+    if isinstance(launch, StdioLaunch):
+        return _StoredLaunch(launch.command, launch.args, dict(launch.env))
+    return _StoredLaunch(url=launch.url, headers=dict(launch.headers), transport=launch.transport)
+
+
+def _launch(stored: _StoredLaunch) -> Launch:
+    if stored.transport == "stdio":
+        return StdioLaunch(stored.command, stored.args, stored.env)
+    return RemoteLaunch(stored.url, stored.headers, stored.transport)

@@ -1,0 +1,77 @@
+"""Where the discovery service puts capabilities: opened on first need, for most gateways are never asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.proposal import Proposal
+from toolcrib.ccos.export import CapabilityFiles
+from toolcrib.ccos.from_resource import resource_to_manifest
+from toolcrib.ccos.from_tool import tool_to_manifest
+from toolcrib.ccos.manifest import Manifest
+from toolcrib.ccos.marketplace import Registered
+from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.results import DiscoveredMCPTool
+from toolcrib.engine.capabilities import Capabilities
+from toolcrib.model.server import ServerSpec
+
+Open = Callable[[], Capabilities]
+
+
+def capability_desk(opened: Open, files: CapabilityFiles, own_name: Callable[[str], str]) -> CapabilityDesk:
+    """`opened` gives the same capabilities each time; they are closed by whoever made it.
+
+    `own_name` tells what a configured server calls itself.
+    """
+
+    def to_manifest(tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest:
+        return tool_to_manifest(tool, config, own_name(config.name))
+
+    return CapabilityDesk(
+        to_manifest,
+        UsableCapabilities(opened),
+        AllCapabilities(opened),
+        files,
+        resource_to_manifest,
+        RegistryProposals(opened),
+    )
+
+
+class UsableCapabilities:
+    """Fulfils `CapabilityRegister` with the marketplace."""
+
+    def __init__(self, opened: Open) -> None:
+        self._opened = opened
+
+    async def register(self, manifest: Manifest) -> Registered:
+        return await asyncio.to_thread(self._opened().marketplace.register, manifest)
+
+
+class AllCapabilities:
+    """Fulfils `CapabilityRegister` with the catalogue."""
+
+    def __init__(self, opened: Open) -> None:
+        self._opened = opened
+
+    async def register(self, manifest: Manifest) -> None:
+        await asyncio.to_thread(self._opened().catalogue.register, manifest)
+
+
+class RegistryProposals:
+    """Fulfils `ServerProposals` with the requests that a person approves or rejects."""
+
+    def __init__(self, opened: Open) -> None:
+        self._opened = opened
+
+    async def propose(self, config: ServerSpec, definitions: Sequence[Mapping[str, Any]]) -> Proposal:
+        request = Request(
+            name=config.name,
+            launch=config.launch,
+            source=f"registry {config.title}".strip(),
+            description=config.description,
+            definitions=definitions,
+        )
+        return await asyncio.to_thread(self._opened().review.propose, request, "discovery")

@@ -1,0 +1,51 @@
+"""What the discovery service tells of a tool beyond its definition: types, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from toolcrib.calls.introspect import Introspector, chosen_arguments, introspect_output
+from toolcrib.ccos.contracts import public_name
+from toolcrib.discovery.protocols import CallByName
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool import Tool
+from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.types import TypeExpr
+from toolcrib.schema.convert import convert
+from toolcrib.stock import Stock, StockedTool
+
+
+def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
+    """Fulfils `SchemaTypes`: the type as the seed documents publish it; what can't be read is :any, with a warning."""
+    converted = convert(schema)
+    for warning in converted.warnings:
+        warn(warning)
+    return seed_form(converted.type)
+
+
+class OutputSchemas:
+    """Fulfils `OutputIntrospector`: for tools behind the counter what the gateway knows or finds out, and keeps."""
+
+    def __init__(
+        self, stock: Stock, introspector: Introspector, inputs: Callable[[], Mapping[str, Mapping[str, Any]]]
+    ) -> None:
+        self._stock = stock
+        self._introspector = introspector
+        self._inputs = inputs
+
+    async def output_schema(
+        self, config: ServerSpec, definition: Mapping[str, Any], call: CallByName
+    ) -> Mapping[str, Any] | None:
+        tool = Tool.from_mcp(config.name, definition)
+        stocked = self._stocked(config, tool)
+        if stocked is not None:
+            return await self._introspector.output_schema(stocked)
+        given = chosen_arguments(self._inputs(), config.name, [tool.name])
+        return await introspect_output(tool, partial(call, tool.name), given)
+
+    def _stocked(self, config: ServerSpec, tool: Tool) -> StockedTool | None:
+        if self._stock.specs.get(config.name) != config:
+            return None
+        return self._stock.find(config.name, public_name(tool.name, config))

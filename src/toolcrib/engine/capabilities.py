@@ -1,0 +1,160 @@
+"""Capabilities, proposals and their files, wired to the stock."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.approvals.approvals import Approvals
+from toolcrib.approvals.events import Event, Tell, nobody
+from toolcrib.approvals.store import CapabilityStore
+from toolcrib.calls.audit_log import AuditLog, AuditRecord
+from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.ccos.capability_catalog import CapabilityCatalogue
+from toolcrib.ccos.export import CapabilityFiles
+from toolcrib.ccos.known_capability import ShelvedTool
+from toolcrib.ccos.marketplace import Marketplace
+from toolcrib.ccos.registrations import Registrations
+from toolcrib.ccos.review import Review
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.engine.offline import Offline, open_reading
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool import Tool
+from toolcrib.search.loading import loaded_index
+from toolcrib.stock import Stock, StockedTool
+from toolcrib.storage.memory_capabilities import MemoryCapabilities
+from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
+
+if TYPE_CHECKING:
+    from toolcrib.search.index import ToolIndex
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """All there is to do with capabilities; close it with the catalogue."""
+
+    store: CapabilityStore
+    review: Review
+    catalogue: CapabilityCatalogue
+    marketplace: Marketplace
+    files: CapabilityFiles
+
+    @property
+    def approvals(self) -> Approvals:
+        return self.review.approvals
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _new_index(tools: Iterable[Tool]) -> ToolIndex:
+    return loaded_index()(tools)
+
+
+def open_capabilities(
+    offline: Offline,
+    paths: Paths,
+    *,
+    configured: Callable[[], Mapping[str, ServerSpec]],
+    tell: Tell = nobody,
+) -> Capabilities:
+    """`configured` are all servers of the configuration, those switched off too."""
+    store = _open_store(paths)
+    approvals = Approvals(store, now=time.time, new_id=_new_id, configured=configured, tell=tell)
+    registrations = Registrations(store, now=time.time)
+    shelves = StockShelves(offline.stock, offline.store)
+    catalogue = CapabilityCatalogue(registrations, approvals, shelves, _new_index)
+    files = capability_files(paths)
+    marketplace = Marketplace(catalogue, registrations, now=time.time, tell=tell)
+    return Capabilities(store, Review(approvals, files), catalogue, marketplace, files)
+
+
+def capability_files(paths: Paths) -> CapabilityFiles:
+    """The folders below the state folder; nothing is written by naming them."""
+    return CapabilityFiles(paths.capabilities_dir / "servers")
+
+
+@contextmanager
+def read_capabilities(
+    settings: Settings, env: Mapping[str, str] | None = None, *, tell: Tell = nobody
+) -> Iterator[Capabilities]:
+    """Capabilities and proposals of this configuration, from the catalogue; no server is started."""
+    paths = Paths.of(os.environ if env is None else env)
+    configured = {spec.name: spec for spec in settings.servers}
+    offline = open_reading(settings, paths)
+    try:
+        with closing(open_capabilities(offline, paths, configured=lambda: configured, tell=tell)) as opened:
+            yield opened
+    finally:
+        offline.store.close()
+
+
+def audited(audit: AuditLog, face: str) -> Tell:
+    """Events as lines of the audit log."""
+
+    def tell(event: Event) -> None:
+        audit.append(
+            AuditRecord(
+                time=event.at,
+                caller=event.by,
+                face=face,
+                server=event.server,
+                tool=event.subject,
+                argument_names=(),
+                outcome=event.what,
+                duration_ms=0.0,
+                argument_bytes=0,
+                result_bytes=0,
+            )
+        )
+
+    return tell
+
+
+class StockShelves:
+    """The tools of the stock, and those the catalogue remembers of servers that are gone."""
+
+    def __init__(self, stock: Stock, store: CatalogStore) -> None:
+        self._stock = stock
+        self._store = store
+
+    def is_configured(self, server: str) -> bool:
+        return server in self._stock.specs
+
+    def shelved_tools(self) -> Iterator[ShelvedTool]:
+        for name, spec in self._stock.specs.items():
+            for stocked in self._stock.shelf(name).values():
+                if not stocked.is_fallback:
+                    yield self._shelved(stocked, spec)
+        for tool in self._store.all_tools():
+            if tool.server not in self._stock.specs:
+                yield ShelvedTool(tool, None)
+
+    def _shelved(self, stocked: StockedTool, spec: ServerSpec) -> ShelvedTool:
+        reason = "" if stocked.enabled else stocked.reason or "the rules disable it"
+        return ShelvedTool(stocked.tool, spec, stocked.upstream_name, reason, lambda: self._learnt(stocked))
+
+    def _learnt(self, stocked: StockedTool) -> Mapping[str, Any] | None:
+        shape = self._stock.learnt_shape(stocked)
+        return shape.schema if shape is not None and shape.schema else None
+
+
+def _open_store(paths: Paths) -> CapabilityStore:
+    try:
+        return SqliteCapabilities(paths.catalogue)
+    except StoreUnavailable as trouble:
+        log.warning("proposals are kept in memory only: %s", trouble.message)
+        return MemoryCapabilities()
+
+
+def _new_id() -> str:
+    return f"apr-{secrets.token_hex(5)}"

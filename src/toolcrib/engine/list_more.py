@@ -1,0 +1,25 @@
+"""`toolcrib:list_more`: the rest of a list that one answer could not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import ToolResult
+from toolcrib.queries.listing import server_page, tool_page
+
+
+async def listed_more(gateway: Gateway, arguments: Mapping[str, Any]) -> ToolResult:
+    """The servers, or the tools of one, from an offset on; raises where no server has that name."""
+    server, offset = arguments.get("server"), int(arguments.get("offset") or 0)
+    if server is None:
+        answer = server_page(await gateway.list_servers(), offset)
+    elif not gateway.knows(server):
+        raise gateway.missing(server, "")
+    else:
+        found = await gateway.list_tools(server, include_disabled=bool(arguments.get("includeDisabled")))
+        answer = tool_page(server, found, offset)
+    return ToolResult.of({"content": [{"type": "text", "text": msgspec.json.encode(answer).decode()}]})

@@ -1,0 +1,80 @@
+"""Narrowing a search to a domain, a category or a pattern of names, by options or by words of the query."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from toolcrib.errors import ValidationError
+from toolcrib.rules.name_patterns import NamePatterns, name_patterns
+from toolcrib.stock import Stock, StockedTool
+from toolcrib.topics.categories import CATEGORIES, infer_categories
+from toolcrib.topics.domains import domain_matches, infer_domains
+
+_FILTER_WORD = re.compile(r"(?:^|(?<=\s))(domain|category):(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilter:
+    """Lets tools of one domain and one category pass, and of names that fit; what is None does not matter."""
+
+    domain: str | None = None
+    category: str | None = None
+    names: NamePatterns | None = None
+
+    @classmethod
+    def of(cls, domain: str | None, category: str | None, names: NamePatterns | None = None) -> ToolFilter:
+        """The filter, with words spelled as people do (`GitHub`, `read`); an unknown category is refused."""
+        spelled = domain.strip(" .").lower() if domain else None
+        return cls(spelled, category_named(category) if category else None, names)
+
+    def __bool__(self) -> bool:
+        return self.domain is not None or self.category is not None or self.names is not None
+
+    def __call__(self, stocked: StockedTool) -> bool:
+        server, name = stocked.tool.server, stocked.upstream_name
+        if self.names is not None and not self.names.fit(server, stocked.tool.name):
+            return False
+        if self.category is not None and self.category not in infer_categories(name):
+            return False
+        wanted = self.domain
+        return wanted is None or domain_matches(wanted, infer_domains(server, name)[-1])
+
+
+def split_query(query: str, domain: str | None, category: str | None, stock: Stock) -> tuple[str, ToolFilter]:
+    """The words to search for and the filter: `domain:github category:read issues` narrows like the two options do.
+
+    Words that are all patterns, such as `*issue*` or `/^git_/`, are meant for names: then there are no words left.
+    """
+    options = {"domain": domain, "category": category}
+    # A server may be called "domain": then `domain:lookup` is the name of a tool.
+    names = [name for name, value in options.items() if value is None and not stock.knows(name)]
+
+    def take(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in names or options[name] is not None:
+            return str(found[0])
+        options[name] = value
+        return ""
+
+    words = " ".join(_FILTER_WORD.sub(take, query).split()) if ":" in query else query
+    patterns = name_patterns(words)
+    return "" if patterns else words, ToolFilter.of(options["domain"], options["category"], patterns)
+
+
+def find_tools(
+    stock: Stock, words: str, passes: ToolFilter, *, server: str | None, limit: int, include_disabled: bool
+) -> list[tuple[StockedTool, float]]:
+    """The best matches for the words among the tools that pass; without words, all that pass."""
+    if not words:
+        return stock.select(passes, server=server, limit=limit, include_disabled=include_disabled)
+    return stock.search(words, server=server, limit=limit, include_disabled=include_disabled, passes=passes or None)
+
+
+def category_named(given: str) -> str:
+    """The category a person means: `read` is crud.read; raises ValidationError, with all there are, for an unknown one."""
+    name = given.strip().lower()
+    for known in (name, f"crud.{name}"):
+        if known in CATEGORIES:
+            return known
+    raise ValidationError(f"unknown category {given[:40]!r}; there are {', '.join(CATEGORIES)}")

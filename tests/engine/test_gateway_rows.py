@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.fakes import eventually
+from toolcrib.catalog.store import GatewayRow, StoreUnavailable
+from toolcrib.engine.gateway_rows import Presence
+from toolcrib.storage.memory import MemoryCatalog
+
+
+def nobody() -> Mapping[str, str]:
+    return {}
+
+
+async def test_a_gateway_is_entered_while_it_runs_and_gone_afterwards() -> None:
+    store = MemoryCatalog()
+    presence = Presence(store, "us", "stdio", nobody)
+
+    presence.start()
+    (row,) = store.gateways()
+    await presence.close()
+
+    assert (row.owner, row.pid, row.face) == ("us", os.getpid(), "stdio")
+    assert store.gateways() == []
+
+
+async def test_the_row_is_kept_fresh_with_how_servers_stand() -> None:
+    store = MemoryCatalog()
+    presence = Presence(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
+
+    presence.start()
+    await eventually(lambda: store.gateways()[0].statuses)
+    (row,) = store.gateways()
+    await presence.close()
+
+    assert row.statuses == {"files": "connected"}
+    assert row.seen_at > row.started_at
+
+
+async def test_rows_and_leases_of_killed_gateways_are_cleared_and_those_of_living_ones_stay() -> None:
+    store = MemoryCatalog()
+    finished = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await finished.wait()
+    store.gateway_started(GatewayRow("killed", finished.pid, "stdio", 1.0, 1.0))
+    store.gateway_started(GatewayRow("alive", os.getppid(), "stdio", 2.0, 2.0))
+    store.gateway_started(GatewayRow("not ours", 1, "stdio", 3.0, 3.0))
+    store.try_lease("files", "killed", 0.0, 1e9)
+    presence = Presence(store, "us", "http", nobody)
+
+    presence.start()
+    owners = [row.owner for row in store.gateways()]
+    await presence.close()
+
+    assert owners == ["alive", "not ours", "us"]
+    assert store.try_lease("files", "us", 0.0, 1.0)
+
+
+async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Full(MemoryCatalog):
+        tries = 0
+
+        def gateway_started(self, row: GatewayRow) -> None:
+            raise StoreUnavailable("the disk is full")
+
+        def gateway_seen(self, *_: Any) -> None:
+            self.tries += 1
+            raise StoreUnavailable("the disk is full")
+
+        def gateway_gone(self, owner: str) -> None:
+            raise StoreUnavailable("the disk is full")
+
+    store = Full()
+    presence = Presence(store, "us", "stdio", nobody, beat_seconds=0.01)
+
+    with caplog.at_level(logging.DEBUG, logger="toolcrib"):
+        presence.start()
+        await eventually(lambda: store.tries > 2)
+        await presence.close()
+
+    assert "the disk is full" in caplog.text
+
+
+async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pytest.LogCaptureFixture) -> None:
+    class Strained(MemoryCatalog):
+        def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+            if len(caplog.records) < 2:
+                raise RuntimeError("can't start new thread")
+            super().gateway_seen(owner, at, statuses)
+
+    store = Strained()
+    presence = Presence(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
+
+    presence.start()
+    await eventually(lambda: store.gateways()[0].statuses)
+    await presence.close()
+
+    assert "can't start new thread" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+async def test_closing_what_never_started_is_harmless() -> None:
+    catalogue = MemoryCatalog()
+
+    await Presence(catalogue, "us", "stdio", nobody).close()
+
+    assert catalogue.gateways() == []

@@ -1,0 +1,258 @@
+"""Tools are learnt in the background, while the gateway serves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.catalogues import KINDS, open_catalogue
+from tests.fakes import Clock, eventually, spec, tool
+from toolcrib.catalog.freshness import Freshness
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.engine.indexer import Study
+from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.rules.rulebook import RuleBook
+from toolcrib.stock import Stock
+from toolcrib.storage.memory import MemoryCatalog
+
+SPECS = {name: spec(name) for name in ("files", "mail")}
+FILES = (tool("read_file", "Read a file."), tool("write_file", "Write a file."))
+MAIL = (tool("send", "Send an email to somebody."),)
+
+
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
+    with open_catalogue(request.param, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "index"
+
+
+def save(store: CatalogStore, server: str, *definitions: dict[str, Any], at: float = 1.0) -> None:
+    reading = ServerReading(Identity("modern", "1"), definitions)
+    store.save_reading(server, SPECS[server].launch_fingerprint(), reading, at)
+
+
+def open_stock(store: CatalogStore, path: Path | None = None) -> Stock:
+    stock = Stock(store, now=Clock(), cache_seconds=3600.0, freshness=Freshness(), index_path=path)
+    stock.configure(SPECS.values(), RuleBook(()))
+    return stock
+
+
+@asynccontextmanager
+async def studying(
+    stock: Stock, when_indexed: Callable[[], None] = lambda: None, *, when_learnt: Callable[[], None] = lambda: None
+) -> Any:
+    study = Study(stock, when_learnt)
+    study.start(when_indexed)
+    try:
+        yield study
+    finally:
+        await study.close()
+
+
+async def read_mail_meanwhile(store: CatalogStore, stock: Stock, study: Study) -> None:
+    """All is learnt, then another server is read, and that is learnt too."""
+    assert await study.settle(30)
+    save(store, "mail", *MAIL)
+    stock.invalidate("mail")
+    assert await study.settle(30)
+
+
+def found(stock: Stock, query: str) -> list[str]:
+    matches = stock.search(query, server=None, limit=10, include_disabled=False)
+    return [stocked.tool.id for stocked, _ in matches]
+
+
+async def test_every_tool_is_indexed_learnt_and_written_down(store: CatalogStore, path: Path) -> None:
+    save(store, "files", *FILES)
+    save(store, "mail", *MAIL)
+    stock, called = open_stock(store, path), list[int]()
+    async with studying(stock, lambda: called.append(len(stock.finder.index))) as study:
+        assert await study.settle(30)
+    assert called == [3]
+    assert stock.finder.next_lesson() is None
+    assert stock.finder.to_write() is None
+    assert path.is_file()
+    assert found(stock, "drop a colleague a note")[0] == "mail:send"
+
+
+async def test_it_is_told_each_time_that_all_is_learnt(store: CatalogStore) -> None:
+    save(store, "files", *FILES)
+    stock, left = open_stock(store), list[object]()
+    async with studying(stock, when_learnt=lambda: left.append(stock.finder.next_lesson())) as study:
+        await read_mail_meanwhile(store, stock, study)
+    assert left == [None, None]
+
+
+async def test_nobody_is_told_when_a_change_taught_nothing(store: CatalogStore) -> None:
+    save(store, "files", *FILES)
+    stock, threads = open_stock(store), list[int]()
+    async with studying(stock, when_learnt=lambda: threads.append(threading.get_ident())) as study:
+        assert await study.settle(30)
+        stock.invalidate("files")
+        assert await study.settle(30)
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+
+
+async def test_learning_goes_on_though_whoever_is_told_fails(store: CatalogStore) -> None:
+    def fail() -> None:
+        raise OSError("no memory to give back")
+
+    save(store, "files", *FILES)
+    stock = open_stock(store)
+    async with studying(stock, when_learnt=fail) as study:
+        await read_mail_meanwhile(store, stock, study)
+    assert stock.finder.next_lesson() is None
+    assert found(stock, "drop a colleague a note")[0] == "mail:send"
+
+
+async def test_the_next_start_indexes_nothing_anew(store: CatalogStore, path: Path) -> None:
+    save(store, "files", *FILES)
+    async with studying(open_stock(store, path)) as study:
+        assert await study.settle(30)
+    again = open_stock(store, path)
+    while again.index_next():
+        pass
+    assert again.finder.to_write() is None
+    assert again.finder.next_lesson() is None
+    assert found(again, "read file")[0] == "files:read_file"
+
+
+async def test_the_next_start_takes_over_only_what_changed(store: CatalogStore, path: Path) -> None:
+    save(store, "files", *FILES)
+    save(store, "mail", *MAIL)
+    async with studying(open_stock(store, path)) as study:
+        assert await study.settle(30)
+    save(store, "mail", *MAIL, tool("archive", "Archive an email."), at=2.0)
+    again = open_stock(store, path)
+    while again.index_next():
+        pass
+    lesson = again.finder.next_lesson()
+    assert lesson is not None
+    assert [one.text for one in lesson.tools] == ["mail archive: Archive an email."]
+    assert again.finder.to_write() is not None
+
+
+async def test_a_start_without_its_index_file_recalls_the_vectors(store: CatalogStore, path: Path) -> None:
+    save(store, "files", *FILES)
+    async with studying(open_stock(store, path)) as study:
+        assert await study.settle(30)
+    path.unlink()
+    again = open_stock(store, path)
+    while again.index_next():
+        pass
+    assert again.finder.next_lesson() is None
+
+
+async def test_a_server_read_later_is_learnt_too(store: CatalogStore) -> None:
+    save(store, "files", *FILES)
+    stock = open_stock(store)
+    async with studying(stock) as study:
+        assert await study.settle(30)
+        save(store, "mail", *MAIL, at=2.0)
+        stock.follow_others()
+        assert await study.settle(30)
+    assert stock.finder.next_lesson() is None
+    assert found(stock, "drop a colleague a note")[0] == "mail:send"
+
+
+async def test_settling_on_nothing_to_learn_is_quick(store: CatalogStore) -> None:
+    async with studying(open_stock(store)) as study:
+        assert await study.settle(30)
+        assert await study.settle(30)
+
+
+class Slow(MemoryCatalog):
+    """A catalogue that keeps vectors only once it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_learning = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
+        self.is_learning.set()
+        assert self.may_go_on.wait(30)
+        super().save_vectors(encoder, vectors)
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    store = Slow()
+    save(store, "files", *FILES)
+    yield store
+    store.may_go_on.set()
+
+
+async def test_a_search_during_a_lesson_answers_by_words(slow: Slow) -> None:
+    stock, indexed = open_stock(slow), list[bool]()
+    async with studying(stock, lambda: indexed.append(True)) as study:
+        await eventually(slow.is_learning.is_set)
+        assert indexed == [True]
+        assert stock.finder.next_lesson() is not None
+        assert found(stock, "please write the file")[0] == "files:write_file"
+        slow.may_go_on.set()
+        assert await study.settle(30)
+    assert stock.finder.next_lesson() is None
+
+
+async def test_settling_waits_no_longer_than_asked(slow: Slow) -> None:
+    async with studying(open_stock(slow)) as study:
+        await eventually(slow.is_learning.is_set)
+        assert not await study.settle(0.01)
+        slow.may_go_on.set()
+        assert await study.settle(30)
+
+
+async def test_a_server_that_goes_during_a_lesson_stays_gone(slow: Slow) -> None:
+    stock = open_stock(slow)
+    async with studying(stock) as study:
+        await eventually(slow.is_learning.is_set)
+        stock.configure([], RuleBook(()))
+        assert found(stock, "read file") == []
+        slow.may_go_on.set()
+        assert await study.settle(30)
+    assert found(stock, "read file") == []
+    assert "files" not in stock.finder.index.servers
+
+
+async def test_closing_during_a_lesson_does_not_wait_for_it(slow: Slow) -> None:
+    async with studying(open_stock(slow)) as study:
+        await eventually(slow.is_learning.is_set)
+        await study.close()
+        assert not slow.may_go_on.is_set()
+        slow.may_go_on.set()  # the loop waits for its threads when it ends
+
+
+async def test_a_study_that_never_started_is_closed_without_harm(store: CatalogStore) -> None:
+    study = Study(open_stock(store))
+    assert not await study.settle(0.01)
+    await study.close()
+
+
+async def test_an_error_that_nobody_foresaw_does_not_end_the_learning(
+    store: CatalogStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(store, "files", *FILES)
+    stock, index_next = open_stock(store), Stock.index_next
+
+    def strained(_: Stock) -> bool:
+        monkeypatch.setattr(Stock, "index_next", index_next)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Stock, "index_next", strained)
+    async with studying(stock) as study:
+        await read_mail_meanwhile(store, stock, study)
+
+        assert "can't start new thread" in caplog.text
+        assert found(stock, "send an email")[0] == "mail:send"
