@@ -56,18 +56,18 @@ def tool(server: int, number: int) -> dict[str, object]:
     }
 
 
-def stock(home: Path, tools_each: int) -> dict[str, str]:
-    """A home with a configuration and a catalogue in which every server was read."""
+def filled(home: Path, tools_each: int) -> dict[str, str]:
+    """A home with a configuration and a catalog in which every server was read."""
     home.mkdir()
     lines = [f"  server{number}: {{command: never-started, args: ['{number}']}}\n" for number in range(SERVERS)]
     (home / "toolcrib.yaml").write_text("servers:\n" + "".join(lines), "utf-8")
     env = toolcrib_environment(home)
-    catalogue = SqliteCatalog(Paths.of(env).catalogue)
+    catalog = SqliteCatalog(Paths.of(env).catalog)
     for number, spec in enumerate(load_settings(home / "toolcrib.yaml", env=env).servers):
         tools = tuple(tool(number, at) for at in range(tools_each))
         reading = ServerReading(Identity("legacy", "2025-11-25"), tools)
-        catalogue.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
-    catalogue.close()
+        catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+    catalog.close()
     return {**env, "PYTHONPATH": str(SOURCE)}
 
 
@@ -82,7 +82,7 @@ def main() -> int:
         print(f"{PYTHON} has no numpy to compare with: set BENCH_PYTHON", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        few, many = stock(Path(folder, "few"), TOOLS_EACH), stock(Path(folder, "many"), MANY_TOOLS_EACH)
+        few, many = filled(Path(folder, "few"), TOOLS_EACH), filled(Path(folder, "many"), MANY_TOOLS_EACH)
         program = [PYTHON, "-m", "toolcrib"]
         runs: dict[str, tuple[list[str], dict[str, str], float | None]] = {
             BASELINE: ([PYTHON, "-c", BASELINE], few, None),

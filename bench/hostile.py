@@ -80,7 +80,7 @@ def measure(kind: str, transport: str) -> Cost:
 
 def _longest_call(peer: Peer, home: Path) -> float:
     """Call the healthy server until the second one was read and a while after."""
-    catalogue = SqliteCatalog(Paths.of(toolcrib_environment(home)).catalogue)
+    catalog = SqliteCatalog(Paths.of(toolcrib_environment(home)).catalog)
     arguments = {"server": "synthetic", "tool": "echo", "arguments": {"text": "x"}}
     longest, began, settled = 0.0, time.perf_counter(), None
     while settled is None or time.perf_counter() - settled < AFTER_SECONDS:
@@ -89,12 +89,12 @@ def _longest_call(peer: Peer, home: Path) -> float:
         peer.ask("tools/call", {"name": "execute_tool", "arguments": arguments})
         longest = max(longest, time.perf_counter() - before)
         time.sleep(0.005)
-        record = catalogue.servers().get("second")
+        record = catalog.servers().get("second")
         if settled is None and record is not None and (record.read_at or record.error):
             settled = time.perf_counter()
         if time.perf_counter() - began > LONGEST_SECONDS:
             raise TimeoutError(f"the second server was not read within {LONGEST_SECONDS:g} s")
-    catalogue.close()
+    catalog.close()
     return longest
 
 

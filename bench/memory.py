@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.catalogue import QUERIES, TOOLS_PER_SERVER, seed
+from bench.catalog import QUERIES, TOOLS_PER_SERVER, seed
 from bench.driver import Peer, toolcrib, toolcrib_environment
 from bench.process import resident_megabytes
 from bench.report import Figure, Report, arguments

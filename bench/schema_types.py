@@ -28,7 +28,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.online import open_gateway
 from toolcrib.model.server import ServerSpec
 from toolcrib.rtfs.capability import Capability, Provider
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.read_capability import read_capabilities
 from toolcrib.rtfs.read_type import parse_type
 from toolcrib.rtfs.types import ANY, Entry, TypeExpr
@@ -59,20 +59,20 @@ async def schemas_of_servers(config: Path | None) -> tuple[list[str], list[Named
             specs = [*specs, *load_settings(config, env=env).servers]
         async with open_gateway(settings=Settings(servers=tuple(specs)), env=env) as gateway:
             read = [spec.name for spec in specs if await gateway.list_tools(spec.name)]
-        catalogue = SqliteCatalog(folder / "catalogue.db")
-        tools = catalogue.all_tools()
-        catalogue.close()
+        catalog = SqliteCatalog(folder / "catalogue.db")
+        tools = catalog.all_tools()
+        catalog.close()
     schemas = [(tool.name, tool.input_schema) for tool in tools]
     return read, schemas + [(tool.name, tool.output_schema) for tool in tools if tool.output_schema]
 
 
 def holds(name: str, exact: TypeExpr) -> Iterator[tuple[str, bool]]:
     """Each promise about a type, and whether it is kept."""
-    published = seed_form(exact)
+    published = published_form(exact)
     for type in (exact, published):
         yield "text", parse_type(rtfs_text(type)) == type == parse_type(rtfs_text(type, indent=0))
     yield "schema", convert(json_schema(exact).schema).type == exact
-    yield "schema", seed_form(convert(json_schema(published).schema).type) == published
+    yield "schema", published_form(convert(json_schema(published).schema).type) == published
     capability = Capability(f"mcp.x.{name}", input_schema=published, provider=Provider(tool_name=name))
     yield "capability", read_capabilities(capability_text(capability)) == (capability,)
 
@@ -97,7 +97,7 @@ def measure(report: Report, where: str, schemas: Iterable[Named]) -> None:
         found = convert(schema)
         seconds.append(time.perf_counter() - started)
         broken.update(promise for promise, is_kept in holds(name, found.type) if not is_kept)
-        entries = [part for part in parts(seed_form(found.type)) if isinstance(part, Entry)]
+        entries = [part for part in parts(published_form(found.type)) if isinstance(part, Entry)]
         seen["whole"] += found.type == ANY
         seen["warned"] += bool(found.warnings)
         seen["entries"] += len(entries)

@@ -1,9 +1,9 @@
-"""How long a fresh gateway takes to its first answers, with 1, 20 and 100 servers in its catalogue.
+"""How long a fresh gateway takes to its first answers, with 1, 20 and 100 servers in its catalog.
 
     python -m bench.startup [--rounds N] [--json FILE]
 
 Each round starts every case once, beside `python -c "import mcp"`, which any Python gateway on the SDK has to pay.
-The catalogue is full and fresh, so no server process may be running when the first search is answered.
+The catalog is full and fresh, so no server process may be running when the first search is answered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.catalogue import TOOLS_PER_SERVER, seed
+from bench.catalog import TOOLS_PER_SERVER, seed
 from bench.driver import Peer, toolcrib, toolcrib_environment
 from bench.process import children, cpu_seconds
 from bench.report import Figure, Report, arguments, spread

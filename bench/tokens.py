@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.catalogue import QUERIES, TOOLS_PER_SERVER, seed
+from bench.catalog import QUERIES, TOOLS_PER_SERVER, seed
 from bench.report import Figure, Report, arguments, percentile
 from tests.server.agent_tokens import Agent, agent_before, compact, count
 from tests.server.everyday_tools import RESULTS, SERVERS
@@ -108,9 +108,9 @@ async def measure_real(report: Report) -> None:
             sizes = await search_sizes(agent, REAL_QUERIES)
             opening, definitions = agent.opening, agent.definitions
             details = [await details_size(agent, spec.name) for spec in specs]
-        catalogue = SqliteCatalog(folder / "catalogue.db")
-        tools = catalogue.all_tools()
-        catalogue.close()
+        catalog = SqliteCatalog(folder / "catalogue.db")
+        tools = catalog.all_tools()
+        catalog.close()
     everything = count(compact([tool.definition for tool in tools]))
     report.add(Figure("five definitions as clients get them, with their hints", definitions, "tokens", 599))
     report.add(Figure("five definitions and instructions, real servers", opening, "tokens", 599, 450))

@@ -1,4 +1,4 @@
-"""The library's door, with the real wiring, a real catalogue on disk, and servers in memory."""
+"""The library's door, with the real wiring, a real catalog on disk, and servers in memory."""
 
 from __future__ import annotations
 
@@ -771,7 +771,7 @@ async def test_a_server_that_came_back_in_another_version_or_era_is_read_again(b
         await _until_listed(gateway, ["brand_new", "write_file"])
 
 
-async def test_without_a_cache_the_catalogue_answers_and_the_first_need_reads_again() -> None:
+async def test_without_a_cache_the_catalog_answers_and_the_first_need_reads_again() -> None:
     async with counter(files()) as gateway:
         await gateway.list_tools("files")
     server = FakeServer("files", [WRITE])
@@ -877,9 +877,9 @@ async def test_everything_is_stopped_when_the_block_ends_even_by_an_exception() 
 
     assert server.open_links == []
     assert asyncio.all_tasks() == before
-    catalogue = SqliteCatalog(Paths.of(os.environ).catalogue)
-    assert catalogue.gateways() == []
-    catalogue.close()
+    catalog = SqliteCatalog(Paths.of(os.environ).catalog)
+    assert catalog.gateways() == []
+    catalog.close()
 
 
 async def test_leaving_while_servers_start_and_calls_run_ends_them_all() -> None:
@@ -907,7 +907,7 @@ async def test_a_configuration_that_can_not_be_used_leaves_nothing_behind(tmp_pa
             pass
 
     assert asyncio.all_tasks() == before
-    assert not Paths.of(os.environ).catalogue.exists()
+    assert not Paths.of(os.environ).catalog.exists()
 
 
 async def test_a_read_only_state_folder_does_not_stop_the_gateway(tmp_path: Path) -> None:
@@ -921,7 +921,7 @@ async def test_a_read_only_state_folder_does_not_stop_the_gateway(tmp_path: Path
         assert (await gateway.search_tools("read_file")).hits[0].tool == "read_file"
 
 
-async def test_three_gateways_share_one_catalogue() -> None:
+async def test_three_gateways_share_one_catalog() -> None:
     servers = [files() for _ in range(3)]
     settings = Settings(servers=(spec("files"),))
 

@@ -15,18 +15,17 @@ import pytest
 from tests.fakes import Clock, FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
-from toolcrib.errors import ValidationError
+from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.model.tool import Tool
 from toolcrib.queries.summaries import counter_topics
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.server.details import render_details
 from toolcrib.server.instructions import gateway_instructions
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.workspace.catalog_view import CatalogView
 
 OWNER = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
 
@@ -136,11 +135,11 @@ class BrokenStore(MemoryCatalog):
         raise StoreUnavailable("the disk is gone")
 
 
-def test_a_catalogue_that_can_not_be_read_leaves_the_instructions_without_topics() -> None:
-    stock = Stock(BrokenStore(), now=Clock(), cache_seconds=60, freshness=Freshness())
-    stock.configure([spec("gh")], RuleBook(()))
+def test_a_catalog_that_can_not_be_read_leaves_the_instructions_without_topics() -> None:
+    view = CatalogView(BrokenStore(), now=Clock(), cache_seconds=60, freshness=Freshness())
+    view.configure([spec("gh")], RuleBook(()))
 
-    assert counter_topics(stock, ["gh"], 6) == []
+    assert counter_topics(view, ["gh"], 6) == []
 
 
 # -- what tools return

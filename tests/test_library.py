@@ -49,7 +49,7 @@ async def test_a_gateway_that_is_ready_knows_and_finds_the_tools_of_every_server
     slow = FakeServer("slow", [tool("send_letter", "Send a letter by mail.")], on_open=gate)
     async with opened(FakeServer("files", [READ]), slow) as gateway:
         waiting = asyncio.create_task(gateway.ready(30))
-        await eventually(lambda: gateway._stock.was_read("files"))
+        await eventually(lambda: gateway._view.was_read("files"))
         assert not waiting.done()
         gate.open.set()
         assert await waiting

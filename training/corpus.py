@@ -201,7 +201,7 @@ def _capped(items: Sequence[Item], chance: random.Random) -> list[Item]:
 
 
 def _compounds(items: Sequence[Item], entries: Sequence[Entry], count: int, chance: random.Random) -> Iterator[Item]:
-    """Two to four wishes in one query, two times in five all of one server."""
+    """Two to four intents in one query, two times in five all of one server."""
     single = [number for number, item in enumerate(items) if len(item.tools) == 1 and len(item.text) < 160]
     real = [number for number in single if items[number].source in {"intents", "extra"}]
     other = [number for number in single if items[number].source not in {"intents", "extra"}]

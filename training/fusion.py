@@ -14,19 +14,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.errors import IndexUnreadable
 from toolcrib.model.tool import Tool
 from toolcrib.search import fusion
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.index_file import IndexUnreadable
 from training.corpus import DEV_SETS, INTENTS, DevSet, Entry, labelled_queries, read_entries, validation_queries
 from training.descent import descend
 from training.typos import mistype
 
 DEPTH = 10
 SEED = 20_261_115
-# "Nothing fits" is learnt on small catalogues: so many servers, drawn so often.
-CATALOGUE_SERVERS, CATALOGUES, CATALOGUE_QUERIES = 50, 25, 60
+# "Nothing fits" is learnt on small catalogs: so many servers, drawn so often.
+CATALOG_SERVERS, CATALOGS, CATALOG_QUERIES = 50, 25, 60
 
 CLIMBS = 3
 
@@ -62,7 +62,7 @@ def main() -> None:
     print("each left out  ", _line(asked, left_out.__getitem__))
     mistyped = {name: list(_asked(indexes[name], *sets[name], typos=True)) for name in sets}
     print("mistyped       ", _line(mistyped, lambda _: weights))
-    absent = list(_from_small_catalogues(indexes["toucan"], *sets["toucan"]))
+    absent = list(_from_small_catalogs(indexes["toucan"], *sets["toucan"]))
     chance = fit_chances([*asked.values(), *[absent] * 2], weights)
     print("CHANCE", np.round(chance, 3).tolist())
     _tell_reliability([one for own in asked.values() for one in own], weights, chance)
@@ -184,7 +184,7 @@ def _one(index: ToolIndex, text: str, right: set[str]) -> Asked:
     return Asked(fusion.features(evidence).astype(np.float64), is_right, len(right))
 
 
-def _from_small_catalogues(whole: ToolIndex, entries: Sequence[Entry], dev: DevSet) -> Iterator[Asked]:
+def _from_small_catalogs(whole: ToolIndex, entries: Sequence[Entry], dev: DevSet) -> Iterator[Asked]:
     """Queries asked of a few servers only: half of them have their tool there, half have not."""
     chance = random.Random(SEED)
     tools = list(_apart(entries))
@@ -193,17 +193,17 @@ def _from_small_catalogues(whole: ToolIndex, entries: Sequence[Entry], dev: DevS
         by_server.setdefault(tool.server, []).append(number)
     asking = {server: [q for q in dev.queries if tools[q[1][0]].server == server] for server in by_server}
     held_back = sorted(server for server, own in asking.items() if own)
-    for _ in range(CATALOGUES):
+    for _ in range(CATALOGS):
         present = chance.sample(held_back, len(held_back) // 3)
         others = chance.sample(
-            sorted(set(by_server) - set(held_back)), CATALOGUE_SERVERS - len(present) % CATALOGUE_SERVERS
+            sorted(set(by_server) - set(held_back)), CATALOG_SERVERS - len(present) % CATALOG_SERVERS
         )
-        chosen = [*present, *others][:CATALOGUE_SERVERS]
+        chosen = [*present, *others][:CATALOG_SERVERS]
         index = whole.part(chosen)
         there = [query for server in chosen for query in asking[server]]
         away = [query for server in held_back if server not in chosen for query in asking[server]]
         for queries in (there, away):
-            for text, right in chance.sample(queries, min(len(queries), CATALOGUE_QUERIES)):
+            for text, right in chance.sample(queries, min(len(queries), CATALOG_QUERIES)):
                 yield _one(index, text, {tools[number].id for number in right})
 
 

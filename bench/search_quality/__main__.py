@@ -85,8 +85,8 @@ class Measurement:
         """What is measured on the largest set alone."""
         parts = self._asked.parts
         if "nothing-fits" in parts:
-            catalogues = self._asked.catalogues
-            found = trust.nothing_fits(labelled, RANKERS[name](self._cache), random.Random(CHANCE), catalogues)
+            catalogs = self._asked.catalogs
+            found = trust.nothing_fits(labelled, RANKERS[name](self._cache), random.Random(CHANCE), catalogs)
             self.results.nothing_fits[name] = found
             _tell("nothing fits", name, found)
         if "resources" in parts:

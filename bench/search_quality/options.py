@@ -9,7 +9,7 @@ from bench.search_quality.rankers import RANKERS
 
 PARTS = ("quality", "typos", "nothing-fits", "resources", "large")
 DEFAULT_PARTS = PARTS[:-1]
-RANDOM_CATALOGUES = 20
+RANDOM_CATALOGS = 20
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -21,7 +21,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     _add_choices(parser)
     add = parser.add_argument
     add("--sample", type=int, metavar="N", help="at most N queries of each set, for a quick look")
-    add("--catalogues", type=int, default=RANDOM_CATALOGUES, metavar="N", help="random catalogues for nothing-fits")
+    add("--catalogs", type=int, default=RANDOM_CATALOGS, metavar="N", help="random catalogs for nothing-fits")
     add("--cache", type=Path, metavar="DIR", help="keep vectors and indexes here for the next run")
     add(
         "--with",

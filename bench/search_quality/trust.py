@@ -14,15 +14,15 @@ from bench.search_quality.measure import Answer
 from bench.search_quality.ours import Shipped
 from bench.search_quality.ranker import Ranker
 
-CATALOGUE_SERVERS = 50
+CATALOG_SERVERS = 50
 
 
-def nothing_fits(labelled: LabelledSet, ranker: Ranker, chance: random.Random, catalogues: int) -> dict[str, float]:
-    """AUROC of the top hit's score: queries whose tool is in a random catalogue against as many whose tool is not."""
+def nothing_fits(labelled: LabelledSet, ranker: Ranker, chance: random.Random, catalogs: int) -> dict[str, float]:
+    """AUROC of the top hit's score: queries whose tool is in a random catalog against as many whose tool is not."""
     present: list[float] = []
     absent: list[float] = []
-    for _ in range(catalogues):
-        numbers = _random_catalogue(labelled, chance)
+    for _ in range(catalogs):
+        numbers = _random_catalog(labelled, chance)
         ranker.build([labelled.tools[number] for number in sorted(numbers)])
         inside = [asked for asked in labelled.queries if asked.wanted <= numbers]
         outside = [asked for asked in labelled.queries if not asked.wanted & numbers]
@@ -33,10 +33,10 @@ def nothing_fits(labelled: LabelledSet, ranker: Ranker, chance: random.Random, c
     return {"auroc": figures.auroc(present, absent), "present": len(present), "absent": len(absent)}
 
 
-def _random_catalogue(labelled: LabelledSet, chance: random.Random) -> set[int]:
+def _random_catalog(labelled: LabelledSet, chance: random.Random) -> set[int]:
     """The numbers of the tools of so many random servers."""
     servers = sorted({tool.server for tool in labelled.tools})
-    picked = set(chance.sample(servers, min(CATALOGUE_SERVERS, len(servers))))
+    picked = set(chance.sample(servers, min(CATALOG_SERVERS, len(servers))))
     return {number for number, tool in enumerate(labelled.tools) if tool.server in picked}
 
 

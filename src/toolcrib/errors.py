@@ -17,9 +17,13 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ApprovalRefused               a proposal that can't be made, or can't be decided so
 ├── CapabilityNotFound            .nearest
 ├── CapabilityRefused             a capability that can't take the place of the one registered: .reasons
+├── StoreUnavailable              what should be kept can't be read or written now; work goes on without it
+├── IndexUnreadable               the stored search index can't be used: it is made anew
+├── WeightsUnreadable             the file of the search model can't be used: install again
 ├── SchemaConversionFailed        a schema has no type: it is taken as "anything"
 └── UpstreamError                 .server
     ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
+    │   └── AnswerTooLarge        ... or its answer is larger than the limit
     ├── NeedsConfiguration        a variable or file the entry names is missing
     ├── AuthenticationFailed      401 or 403
     ├── CallTimeout               no answer in time
@@ -35,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -189,6 +194,27 @@ class SchemaConversionFailed(ToolcribError):
     code = "SCHEMA_CONVERSION_FAILED"
 
 
+class StoreUnavailable(ToolcribError):
+    """What should be kept cannot be read or written now; work goes on without it."""
+
+    code = "STORE_UNAVAILABLE"
+
+
+class IndexUnreadable(ToolcribError):
+    """The stored index is missing, damaged, or made by another version; it can be made anew."""
+
+    code = "INDEX_UNREADABLE"
+
+
+class WeightsUnreadable(ToolcribError):
+    """The file that holds the encoder is missing or damaged."""
+
+    code = "WEIGHTS_UNREADABLE"
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"cannot read the search model {path}: {why}", hint="install Toolcrib again")
+
+
 class UpstreamError(ToolcribError):
     """A server behind the counter failed us; `server` says which."""
 
@@ -219,6 +245,10 @@ class ServerConnectionError(UpstreamError):
         self.sent = sent
         self.retryable = retryable
         self.retry_after_seconds = details.get("retryAfterSeconds")
+
+
+class AnswerTooLarge(ServerConnectionError):
+    """A message went over the limit; asking for it again would not make it smaller."""
 
 
 class NeedsConfiguration(UpstreamError):

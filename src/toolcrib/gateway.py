@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolcrib.built_in.result_store import ResultShelf
+from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.missing import missing
 from toolcrib.config.settings import Settings
-from toolcrib.discovery.refresher import Discovery
+from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.model.call import (
@@ -33,7 +33,7 @@ from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, searc
 from toolcrib.queries.filters import find_tools, split_query
 from toolcrib.queries.summaries import check_query, counter_topics, hit_view, near_domains, server_view, tool_view
 from toolcrib.schema.details import describe
-from toolcrib.stock import Stock, StockedTool
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 DEFAULT_HITS = 10
 MOST_HITS = 100
@@ -63,20 +63,20 @@ class Gateway:
     def __init__(
         self,
         *,
-        stock: Stock,
-        discovery: Discovery,
+        view: CatalogView,
+        refresher: CatalogRefresher,
         discovery_service: MCPDiscoveryService,
         connections: Connections,
         call_tool: CallTool,
         introspector: Introspector,
-        shelf: ResultShelf,
+        shelf: ResultStore,
         settings: Callable[[], Settings],
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
         hints: RegistryHints | None = None,
     ) -> None:
-        self._stock = stock
-        self._discovery = discovery
+        self._view = view
+        self._refresher = refresher
         self.discovery_service = discovery_service
         self._connections = connections
         self._call_tool = call_tool
@@ -104,12 +104,12 @@ class Gateway:
         started = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
-                await self._discovery.need_all()
+                await self._refresher.need_all()
         except TimeoutError:
             return False
         left = seconds - (asyncio.get_running_loop().time() - started)
         has_learnt = await self._learn(max(0.0, left))
-        return has_learnt and all(map(self._stock.was_read, self._stock.specs))
+        return has_learnt and all(map(self._view.was_read, self._view.specs))
 
     async def learn_tools(self, seconds: float) -> bool:
         """Wait until search knows what every tool means, but no longer than `seconds`; whether it does.
@@ -120,8 +120,8 @@ class Gateway:
 
     async def list_servers(self) -> list[ServerSummary]:
         """All servers, in the order of the configuration."""
-        self._stock.follow_others()
-        return [server_view(self._stock, name, self._connections.status(name)) for name in self._stock.specs]
+        self._view.follow_others()
+        return [server_view(self._view, name, self._connections.status(name)) for name in self._view.specs]
 
     async def connect(self, server: str) -> None:
         """Start or reach a server now rather than on its first call; raises what kept us from it."""
@@ -142,9 +142,9 @@ class Gateway:
 
         A search over all servers answers from what is known until then; `ready` has them all read.
         """
-        names = list(self._stock.specs) if server is None else [server] if self._is_configured(server) else []
+        names = list(self._view.specs) if server is None else [server] if self._is_configured(server) else []
         for name in names:
-            self._discovery.expire(name)
+            self._refresher.expire(name)
             await asyncio.to_thread(self.discovery_service.cache.clear_server, name)
 
     async def search_tools(
@@ -162,17 +162,17 @@ class Gateway:
         `domain` (such as `github.issues`) and `category` (such as `crud.read`) narrow the search; `domain:…` and
         `category:…` in the query do the same. Where the query is nothing else, all such tools are given.
         """
-        words, passes = split_query(query, domain, category, self._stock)
+        words, passes = split_query(query, domain, category, self._view)
         check_query(query, limit, longest=self.settings.max_query_characters, is_filtered=bool(passes))
-        self._stock.follow_others()
+        self._view.follow_others()
         if server is not None:
-            await self._discovery.need(server)
-        elif self._discovery.pending and not self._stock.tool_count():
-            await self._discovery.settle(FIRST_READING_SECONDS)
-            self._stock.follow_others()
+            await self._refresher.need(server)
+        elif self._refresher.pending and not self._view.tool_count():
+            await self._refresher.settle(FIRST_READING_SECONDS)
+            self._view.follow_others()
         most = min(limit or DEFAULT_HITS, MOST_HITS)
-        found = find_tools(self._stock, words, passes, server=server, limit=most, include_disabled=include_disabled)
-        hits = [hit_view(stocked, relevance) for stocked, relevance in found]
+        found = find_tools(self._view, words, passes, server=server, limit=most, include_disabled=include_disabled)
+        hits = [hit_view(visible, relevance) for visible, relevance in found]
         elsewhere = self._elsewhere(words, hits) if server is None and words else ()
         note = self._search_note(hits, server, elsewhere)
         packed = tuple(hits) if limit is not None else pack_hits(hits, note)
@@ -180,38 +180,38 @@ class Gateway:
 
     async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
-        await self._discovery.need(server)
-        self._stock.follow_others()
-        if not self._stock.knows(server):
+        await self._refresher.need(server)
+        self._view.follow_others()
+        if not self._view.knows(server):
             return []
-        stocked = self._stock.shelf(server).values()
-        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
+        visible = self._view.tools(server).values()
+        return [tool_view(tool) for tool in visible if tool.enabled or include_disabled]
 
     async def all_tools(self, *, include_disabled: bool = False) -> list[ToolSummary]:
         """The tools of all servers that are known now, server by server; `ready` waits for those that are not."""
-        self._stock.follow_others()
-        stocked = (tool for name in self._stock.specs for tool in self._stock.shelf(name).values())
-        return [tool_view(tool) for tool in stocked if tool.enabled or include_disabled]
+        self._view.follow_others()
+        visible = (tool for name in self._view.specs for tool in self._view.tools(name).values())
+        return [tool_view(tool) for tool in visible if tool.enabled or include_disabled]
 
     async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
         """How to call a tool, or None where there is no such tool."""
-        stocked = await self._find(*split_id(server, tool))
-        if stocked is None:
+        visible = await self._find(*split_id(server, tool))
+        if visible is None:
             return None
-        learnt = self._stock.learnt_shape(stocked) if self.settings.learn_shapes else None
-        return describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags, learnt=learnt)
+        learnt = self._view.learnt_shape(visible) if self.settings.learn_shapes else None
+        return describe(visible.tool, enabled=visible.enabled, tags=visible.tags, learnt=learnt)
 
     async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:
         """What a tool returns, as a JSON Schema: declared, learnt, or found out by a harmless call; None where it can't be told.
 
         Only a tool that changes nothing is called, once, or a second time where the first arguments taught nothing.
         """
-        stocked = await self._find(*split_id(server, tool))
-        return None if stocked is None else await self._introspector.output_schema(stocked)
+        visible = await self._find(*split_id(server, tool))
+        return None if visible is None else await self._introspector.output_schema(visible)
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""
-        return counter_topics(self._stock, servers, most)
+        return counter_topics(self._view, servers, most)
 
     async def execute_tool(
         self,
@@ -266,28 +266,28 @@ class Gateway:
 
     async def read_server(self, server: str) -> None:
         """Read a server's tools now, whatever is known of it; raises what kept us from it."""
-        await self._discovery.read_now(server)
+        await self._refresher.read_now(server)
 
     async def give_up_reading(self, server: str, seconds: float) -> bool:
-        """Stop reading a server that was waited for so long; whether the catalogue remembers that from now on."""
-        return await self._discovery.give_up(server, seconds)
+        """Stop reading a server that was waited for so long; whether the catalog remembers that from now on."""
+        return await self._refresher.give_up(server, seconds)
 
     def failure(self, server: str) -> ToolcribError | None:
         """What kept this gateway from reading a server, the last time it tried."""
-        return self._discovery.failure(server)
+        return self._refresher.failure(server)
 
     def knows(self, server: str) -> bool:
         """Whether a server of that name is behind the counter."""
-        return self._stock.knows(server)
+        return self._view.knows(server)
 
     def missing(self, server: str, tool: str) -> ToolcribError:
         """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
         server, tool = split_id(server, tool)
-        return self._discovery.unread_failure(server) or missing(self._stock, server, tool)
+        return self._refresher.unread_failure(server) or missing(self._view, server, tool)
 
     def trouble(self, server: str) -> str:
         """Why the tools of a server are not known, or nothing."""
-        failure = self._discovery.unread_failure(server)
+        failure = self._refresher.unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
@@ -296,8 +296,8 @@ class Gateway:
 
     def _is_configured(self, server: str) -> bool:
         """Whether this is a server of the configuration; the built-in one is not, and an unknown one is an error."""
-        if not self._stock.knows(server):
-            raise missing(self._stock, server, "")
+        if not self._view.knows(server):
+            raise missing(self._view, server, "")
         return server != BUILT_IN_SERVER
 
     def _elsewhere(self, query: str, hits: Sequence[SearchHit]) -> Sequence[str]:
@@ -307,19 +307,19 @@ class Gateway:
     def _search_note(self, hits: Sequence[SearchHit], server: str | None, elsewhere: Sequence[str]) -> str:
         return search_note(
             found=fits(hits),
-            pending=self._discovery.pending,
+            pending=self._refresher.pending,
             server=server,
             enabled=self.settings.enabled,
-            is_empty=not self._stock.specs,
+            is_empty=not self._view.specs,
             near=near_domains(hits[:NEIGHBOURS]) if server is None else (),
-            unread=[name for name in self._stock.unread() if server in (None, name)],
+            unread=[name for name in self._view.unread() if server in (None, name)],
             elsewhere=elsewhere,
         )
 
-    async def _find(self, server: str, tool: str) -> StockedTool | None:
-        await self._discovery.need(server)
-        self._stock.follow_others()
-        return self._stock.find(server, tool)
+    async def _find(self, server: str, tool: str) -> VisibleTool | None:
+        await self._refresher.need(server)
+        self._view.follow_others()
+        return self._view.find(server, tool)
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

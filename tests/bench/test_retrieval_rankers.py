@@ -107,7 +107,7 @@ def test_typos_change_queries_and_nothing_else(data: Path) -> None:
     assert typed.digest != labelled.digest
 
 
-def test_an_enlarged_catalogue_repeats_tools_on_servers_of_their_own() -> None:
+def test_an_enlarged_catalog_repeats_tools_on_servers_of_their_own() -> None:
     many = enlarge(tools(), 8)
     assert len({tool.id for tool in many}) == 8
     assert [original_server(tool.server) for tool in many[3:6]] == ["git", "git", "mail"]
@@ -213,7 +213,7 @@ def test_a_ranker_that_knows_when_nothing_fits_gets_the_whole_area() -> None:
 
     many = [Tool.from_mcp(f"server {number}", {"name": "tool"}) for number in range(100)]
     queries = [Asked(tool.server, frozenset({number})) for number, tool in enumerate(many)]
-    found = nothing_fits(LabelledSet("made up", many, queries), Certain(NO_CACHE), random.Random(1), catalogues=2)
+    found = nothing_fits(LabelledSet("made up", many, queries), Certain(NO_CACHE), random.Random(1), catalogs=2)
     assert found == {"auroc": 1, "present": 100, "absent": 100}
 
 
@@ -230,7 +230,7 @@ def test_an_unscored_ranker_has_no_say_on_whether_nothing_fits(data: Path) -> No
         def rank(self, query: str, limit: int = 10) -> list[Ranked]:
             return [Ranked(0, math.nan)]
 
-    assert nothing_fits(read_set(data / INTENTS), Silent(NO_CACHE), random.Random(1), catalogues=1) == {}
+    assert nothing_fits(read_set(data / INTENTS), Silent(NO_CACHE), random.Random(1), catalogs=1) == {}
 
 
 def test_our_index_ranks_the_same_when_it_comes_from_the_cache(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.workspace.catalog_view import CatalogView
 
 Outcome = ToolResult | Exception
 
@@ -68,15 +68,17 @@ class Readings:
         return self._failure
 
 
-def stocked(*definitions: dict[str, Any], rules: tuple[Rule, ...] = (), entry: ServerSpec | None = None) -> Stock:
-    """A stock with one server, `files`, that offers these tools."""
+def visible(*definitions: dict[str, Any], rules: tuple[Rule, ...] = (), entry: ServerSpec | None = None) -> CatalogView:
+    """A view with one server, `files`, that offers these tools."""
     entry = entry or spec("files")
-    stock = Stock(MemoryCatalog(), now=Clock(), cache_seconds=3600.0, freshness=Freshness(), built_in=BUILT_IN_TOOLS)
-    stock.configure([entry], RuleBook(rules))
+    view = CatalogView(
+        MemoryCatalog(), now=Clock(), cache_seconds=3600.0, freshness=Freshness(), built_in=BUILT_IN_TOOLS
+    )
+    view.configure([entry], RuleBook(rules))
     if definitions:
-        stock.save(entry, ServerReading(Identity("modern", "2026-07-28"), definitions or (tool("read"),)))
-        stock.follow_others()
-    return stock
+        view.save(entry, ServerReading(Identity("modern", "2026-07-28"), definitions or (tool("read"),)))
+        view.follow_others()
+    return view
 
 
 CALLER = Caller("agent", "stdio", "stdio:agent")

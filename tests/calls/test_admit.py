@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.calls.steps import Readings, Upstream, a_call, stocked, through
+from tests.calls.steps import Readings, Upstream, a_call, through, visible
 from tests.fakes import spec, tool
-from toolcrib.calls.resolve_tool import Admit
+from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.errors import AuthenticationFailed, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.server import DeclaredTool
 from toolcrib.rules.rule import Rule
@@ -15,9 +15,9 @@ from toolcrib.rules.rule import Rule
 
 async def test_an_enabled_tool_passes_with_its_definition_and_the_servers_own_name() -> None:
     upstream = Upstream()
-    stock = stocked(tool("read", "Reads."), entry=replace(spec("files"), prefix="fs_"))
+    view = visible(tool("read", "Reads."), entry=replace(spec("files"), prefix="fs_"))
 
-    await through(Admit(stock, Readings()), a_call(name="fs_read"), upstream)
+    await through(ResolveTool(view, Readings()), a_call(name="fs_read"), upstream)
 
     target = upstream.calls[0].target
     assert (target.upstream_name, target.tool.name, target.tool.description) == ("read", "fs_read", "Reads.")
@@ -25,32 +25,32 @@ async def test_an_enabled_tool_passes_with_its_definition_and_the_servers_own_na
 
 async def test_a_disabled_tool_is_refused_with_the_reason_before_anything_is_sent() -> None:
     upstream = Upstream()
-    stock = stocked(tool("delete"), rules=(Rule(("delete",), None, False, ()),))
+    view = visible(tool("delete"), rules=(Rule(("delete",), None, False, ()),))
 
     with pytest.raises(ToolDisabled, match="files:delete is disabled"):
-        await through(Admit(stock, Readings()), a_call(name="delete"), upstream)
+        await through(ResolveTool(view, Readings()), a_call(name="delete"), upstream)
     assert upstream.calls == []
 
 
 async def test_an_unknown_server_is_refused_with_the_nearest_names() -> None:
     with pytest.raises(ServerNotFound) as caught:
-        await through(Admit(stocked(tool("read")), Readings()), a_call("file"), Upstream())
+        await through(ResolveTool(visible(tool("read")), Readings()), a_call("file"), Upstream())
     assert caught.value.details["nearest"] == ["files"]
 
 
 async def test_an_unknown_tool_is_refused_with_the_nearest_and_the_enabled_names() -> None:
-    stock = stocked(tool("read_file"), tool("hidden"), rules=(Rule(("hidden",), None, False, ()),))
+    view = visible(tool("read_file"), tool("hidden"), rules=(Rule(("hidden",), None, False, ()),))
 
     with pytest.raises(ToolNotFound) as caught:
-        await through(Admit(stock, Readings()), a_call(name="read_fil"), Upstream())
+        await through(ResolveTool(view, Readings()), a_call(name="read_fil"), Upstream())
     assert caught.value.details == {"nearest": ["read_file"], "available": ["read_file"]}
 
 
 async def test_no_more_names_than_fit_are_given() -> None:
-    stock = stocked(*(tool(f"t{number:03}") for number in range(50)))
+    view = visible(*(tool(f"t{number:03}") for number in range(50)))
 
     with pytest.raises(ToolNotFound) as caught:
-        await through(Admit(stock, Readings()), a_call(name="zzz"), Upstream())
+        await through(ResolveTool(view, Readings()), a_call(name="zzz"), Upstream())
     assert len(caught.value.details["available"]) == 20
     assert caught.value.details["more"] == 30
 
@@ -59,34 +59,34 @@ async def test_a_server_nobody_has_read_is_read_first() -> None:
     readings = Readings()
 
     with pytest.raises(ToolNotFound):
-        await through(Admit(stocked(), readings), a_call(), Upstream())
+        await through(ResolveTool(visible(), readings), a_call(), Upstream())
     assert readings.asked == ["files"]
 
 
 async def test_a_declared_tool_with_a_schema_is_called_without_waiting_for_the_first_reading() -> None:
     readings, upstream = Readings(), Upstream()
-    stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read", "", {"type": "object"}),)))
+    view = visible(entry=replace(spec("files"), declared_tools=(DeclaredTool("read", "", {"type": "object"}),)))
 
-    await through(Admit(stock, readings), a_call(), upstream)
+    await through(ResolveTool(view, readings), a_call(), upstream)
 
     assert (len(upstream.calls), readings.asked) == (1, [])
 
 
 async def test_a_declared_tool_without_a_schema_waits_for_the_first_reading() -> None:
     readings, upstream = Readings(), Upstream()
-    stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
+    view = visible(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
 
-    await through(Admit(stock, readings), a_call(), upstream)
+    await through(ResolveTool(view, readings), a_call(), upstream)
 
     assert (len(upstream.calls), readings.asked) == (1, ["files"])
 
 
 async def test_a_declared_tool_of_a_server_that_can_not_be_reached_fails_at_once() -> None:
     failure, upstream = AuthenticationFailed("401", server="files"), Upstream()
-    stock = stocked(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
+    view = visible(entry=replace(spec("files"), declared_tools=(DeclaredTool("read"),)))
 
     with pytest.raises(AuthenticationFailed):
-        await through(Admit(stock, Readings(failure)), a_call(), upstream)
+        await through(ResolveTool(view, Readings(failure)), a_call(), upstream)
     assert upstream.calls == []
 
 
@@ -94,20 +94,20 @@ async def test_a_server_that_can_not_be_read_is_the_reason_given() -> None:
     failure = AuthenticationFailed("401", server="files")
 
     with pytest.raises(AuthenticationFailed):
-        await through(Admit(stocked(), Readings(failure)), a_call(), Upstream())
+        await through(ResolveTool(visible(), Readings(failure)), a_call(), Upstream())
 
 
 async def test_a_recorded_failure_is_told_beside_a_missing_name() -> None:
     entry = spec("files")
-    stock = stocked(entry=entry)
-    stock.save_failure(entry, "it did not start")
-    stock.follow_others()
+    view = visible(entry=entry)
+    view.save_failure(entry, "it did not start")
+    view.follow_others()
 
     with pytest.raises(ToolNotFound, match="could not be read: it did not start"):
-        await through(Admit(stock, Readings()), a_call(), Upstream())
+        await through(ResolveTool(view, Readings()), a_call(), Upstream())
 
 
 @pytest.mark.parametrize("name", ["", "read ", "READ", "files:read", "../read", "\ud800"])
 async def test_odd_names_are_simply_not_found(name: Any) -> None:
     with pytest.raises(ToolNotFound):
-        await through(Admit(stocked(tool("read")), Readings()), a_call(name=name), Upstream())
+        await through(ResolveTool(visible(tool("read")), Readings()), a_call(name=name), Upstream())

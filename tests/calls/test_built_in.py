@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.calls.steps import CALLER, a_call, stocked
+from tests.calls.steps import CALLER, a_call, visible
 from tests.fakes import Clock, tool
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.built_in.server import BuiltIn
@@ -24,7 +24,7 @@ def shelf(tmp_path: Any) -> ResultFiles:
 
 async def read(shelf: ResultFiles, caller: Caller = CALLER, **arguments: Any) -> str:
     call = a_call("toolcrib", "read_result", arguments, caller=caller)
-    return (await BuiltIn(stocked(), shelf).call(call)).text
+    return (await BuiltIn(visible(), shelf).call(call)).text
 
 
 async def test_a_kept_result_is_read_by_its_handle(shelf: ResultFiles) -> None:
@@ -63,7 +63,7 @@ async def test_bytes_that_are_no_text_and_lone_surrogates_are_replaced(shelf: Re
 
 async def test_the_whole_definition_of_a_tool_is_given_as_its_server_gave_it(shelf: ResultFiles) -> None:
     definition = tool("read", inputSchema={"type": "object", "$defs": {"a": {"enum": [1, "x", None]}}}, extra=True)
-    built_in = BuiltIn(stocked(definition), shelf)
+    built_in = BuiltIn(visible(definition), shelf)
 
     for arguments in ({"server": "files", "tool": "read"}, {"server": "files", "tool": "files:read"}):
         result = await built_in.call(a_call("toolcrib", "get_schema", arguments))
@@ -71,14 +71,14 @@ async def test_the_whole_definition_of_a_tool_is_given_as_its_server_gave_it(she
 
 
 async def test_the_definition_of_a_disabled_tool_is_refused(shelf: ResultFiles) -> None:
-    built_in = BuiltIn(stocked(tool("read"), rules=(Rule(("read",), None, False, ()),)), shelf)
+    built_in = BuiltIn(visible(tool("read"), rules=(Rule(("read",), None, False, ()),)), shelf)
 
     with pytest.raises(ToolDisabled):
         await built_in.call(a_call("toolcrib", "get_schema", {"server": "files", "tool": "read"}))
 
 
 async def test_the_definition_of_nothing_is_refused_with_names(shelf: ResultFiles) -> None:
-    built_in = BuiltIn(stocked(tool("read")), shelf)
+    built_in = BuiltIn(visible(tool("read")), shelf)
 
     with pytest.raises(ToolNotFound):
         await built_in.call(a_call("toolcrib", "get_schema", {"server": "files", "tool": "reed"}))
@@ -88,7 +88,7 @@ async def test_the_definition_of_nothing_is_refused_with_names(shelf: ResultFile
 
 async def test_an_unknown_built_in_tool_is_refused(shelf: ResultFiles) -> None:
     with pytest.raises(ToolNotFound):
-        await BuiltIn(stocked(), shelf).call(a_call("toolcrib", "format_disk"))
+        await BuiltIn(visible(), shelf).call(a_call("toolcrib", "format_disk"))
 
 
 def test_the_built_in_tools_say_whether_they_change_anything() -> None:

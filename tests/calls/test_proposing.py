@@ -101,7 +101,7 @@ async def test_no_token_is_sent_before_a_person_has_approved() -> None:
     async with counter(NOTES) as gateway:
         await introspect(gateway, endpoint=URL, name="notes", auth_env_var="AWS_SECRET_ACCESS_KEY")
     # The launch to approve names the variable; what was read was read without it.
-    store = SqliteCapabilities(Paths.of(os.environ).catalogue)
+    store = SqliteCapabilities(Paths.of(os.environ).catalog)
     body = json.loads(store.proposals()[0].body)
     store.close()
     assert body["launch"]["headers"] == {"Authorization": "Bearer ${AWS_SECRET_ACCESS_KEY}"}

@@ -11,9 +11,9 @@ from typing import Any
 from tests.fakes import Clock
 from toolcrib.approvals.approvals import Approvals, Request
 from toolcrib.approvals.events import Event
-from toolcrib.ccos.capability_catalog import CapabilityCatalogue
+from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.export import CapabilityFiles
-from toolcrib.ccos.known_capability import ShelvedTool
+from toolcrib.ccos.known_capability import ListedTool
 from toolcrib.ccos.marketplace import Marketplace
 from toolcrib.ccos.registrations import Registrations
 from toolcrib.ccos.review import Review
@@ -37,18 +37,18 @@ READ_FILE = definition("read_file", "Read a file", path={"type": "string"})
 
 @dataclass
 class World:
-    """Everything wired as the application does it; `shelved` and `specs` may be changed by a test."""
+    """Everything wired as the application does it; `listed` and `specs` may be changed by a test."""
 
     root: Path
     clock: Clock = field(default_factory=Clock)
     events: list[Event] = field(default_factory=list)
     specs: dict[str, ServerSpec] = field(default_factory=lambda: {"github": GITHUB, "files": FILES})
-    shelved: list[ShelvedTool] = field(
+    listed: list[ListedTool] = field(
         default_factory=lambda: [
-            ShelvedTool(Tool.from_mcp("github", LIST_ISSUES), GITHUB),
-            ShelvedTool(Tool.from_mcp("files", READ_FILE), FILES),
-            ShelvedTool(Tool.from_mcp("files", definition("delete_file")), FILES, reason="a rule says no"),
-            ShelvedTool(Tool.from_mcp("old", definition("list_things")), None),
+            ListedTool(Tool.from_mcp("github", LIST_ISSUES), GITHUB),
+            ListedTool(Tool.from_mcp("files", READ_FILE), FILES),
+            ListedTool(Tool.from_mcp("files", definition("delete_file")), FILES, reason="a rule says no"),
+            ListedTool(Tool.from_mcp("old", definition("list_things")), None),
         ]
     )
 
@@ -65,11 +65,11 @@ class World:
         self.registrations = Registrations(self.store, now=self.clock)
         self.files = CapabilityFiles(self.root / "servers")
         self.review = Review(self.approvals, self.files)
-        self.catalogue = CapabilityCatalogue(self.registrations, self.approvals, self, ToolIndex)
-        self.marketplace = Marketplace(self.catalogue, self.registrations, now=self.clock, tell=self.events.append)
+        self.catalog = CapabilityCatalog(self.registrations, self.approvals, self, ToolIndex)
+        self.marketplace = Marketplace(self.catalog, self.registrations, now=self.clock, tell=self.events.append)
 
-    def shelved_tools(self) -> Iterator[ShelvedTool]:
-        yield from self.shelved
+    def listed_tools(self) -> Iterator[ListedTool]:
+        yield from self.listed
 
     def is_configured(self, server: str) -> bool:
         return server in self.specs

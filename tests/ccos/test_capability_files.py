@@ -248,7 +248,7 @@ def test_a_file_moved_by_hand_is_no_approval(world: World) -> None:
     assert world.approvals.get(made.id).state == "pending"
 
 
-def test_files_are_made_from_the_catalogue_not_from_files_somebody_changed(world: World) -> None:
+def test_files_are_made_from_the_catalog_not_from_files_somebody_changed(world: World) -> None:
     made = world.review.propose(proposed(), "agent")
     (world.files.root / "pending" / "notes" / "list_notes.rtfs").write_text("(capability :mcp.evil.x)", "utf-8")
 
@@ -302,7 +302,7 @@ def test_capabilities_come_back_equal_through_files_and_proposals(world: World, 
 
     propose_files(read_capability_files(tmp_path / "x"), world.review.propose, "ada", configured={})
 
-    known = world.catalogue.get("mcp.notes.list_notes")
+    known = world.catalog.get("mcp.notes.list_notes")
     assert known is not None
     assert known.manifest == original
     assert definition_of(original)["inputSchema"]["required"] == ["q", "tags"]

@@ -10,7 +10,7 @@ from tests.ccos.counter import FILES, World, definition, proposed
 from toolcrib.approvals.store import CapabilityRow
 from toolcrib.ccos.compatibility import version_of
 from toolcrib.ccos.from_tool import manifest_of
-from toolcrib.ccos.known_capability import ShelvedTool
+from toolcrib.ccos.known_capability import ListedTool
 from toolcrib.ccos.manifest import Manifest
 from toolcrib.ccos.query import CapabilityQuery
 from toolcrib.errors import CapabilityNotFound, CapabilityRefused, ValidationError
@@ -43,8 +43,8 @@ def test_what_configured_servers_offer_may_be_used_and_what_rules_disable_may_no
     assert found.approval_status == "auto_approved"
 
 
-def test_the_catalogue_knows_all_of_it_with_the_reason_why_not(world: World) -> None:
-    known = {capability.id: (capability.status, bool(capability.reason)) for capability in world.catalogue.known()}
+def test_the_catalog_knows_all_of_it_with_the_reason_why_not(world: World) -> None:
+    known = {capability.id: (capability.status, bool(capability.reason)) for capability in world.catalog.known()}
 
     assert known == {
         "mcp.files.delete_file": ("auto_approved", True),
@@ -56,7 +56,7 @@ def test_the_catalogue_knows_all_of_it_with_the_reason_why_not(world: World) -> 
 
 def test_pending_capabilities_are_known_but_not_in_the_marketplace_until_a_person_approves(world: World) -> None:
     made = world.review.propose(proposed(), "agent")
-    assert world.catalogue.get("mcp.notes.list_notes") is not None
+    assert world.catalog.get("mcp.notes.list_notes") is not None
     assert world.marketplace.get("mcp.notes.list_notes") is None
 
     world.review.approve(made.id, "ada")
@@ -73,7 +73,7 @@ def test_pending_capabilities_are_known_but_not_in_the_marketplace_until_a_perso
 def test_what_an_approved_server_really_has_counts_once_it_was_read(world: World) -> None:
     made = world.review.approve(world.review.propose(proposed(), "agent").id, "ada")
     world.specs["notes"] = made.spec
-    world.shelved.append(ShelvedTool(Tool.from_mcp("notes", definition("search_notes")), made.spec))
+    world.listed.append(ListedTool(Tool.from_mcp("notes", definition("search_notes")), made.spec))
 
     assert [id for id in ids(world.marketplace.all()) if "notes" in id] == ["mcp.notes.search_notes"]
 
@@ -83,7 +83,7 @@ def test_a_registered_capability_may_be_used_and_is_known(world: World) -> None:
 
     assert done.outcome == "registered"
     assert world.marketplace.get("mcp.weather.get_weather") == weather()
-    assert "mcp.weather.get_weather" in ids(world.catalogue.known())
+    assert "mcp.weather.get_weather" in ids(world.catalog.known())
     assert done.manifest.provenance.registered_at == world.clock()
     assert [(event.what, event.by, event.subject) for event in world.events] == [
         ("capability_registered", "ada", "mcp.weather.get_weather")
@@ -102,17 +102,17 @@ def test_a_pending_manifest_is_registered_as_known_only(world: World) -> None:
     world.marketplace.register(replace(weather(), approval_status="pending"))
 
     assert world.marketplace.get("mcp.weather.get_weather") is None
-    assert world.catalogue.get("mcp.weather.get_weather") is not None
+    assert world.catalog.get("mcp.weather.get_weather") is not None
     assert world.marketplace.register(weather()).outcome == "updated"
     assert world.marketplace.get("mcp.weather.get_weather") is not None
 
 
-def test_registering_in_the_catalogue_alone_lets_nobody_use_it(world: World) -> None:
-    world.catalogue.register(weather())
+def test_registering_in_the_catalog_alone_lets_nobody_use_it(world: World) -> None:
+    world.catalog.register(weather())
     assert world.marketplace.get("mcp.weather.get_weather") is None
 
     world.marketplace.register(weather())
-    world.catalogue.register(weather())
+    world.catalog.register(weather())
     assert world.marketplace.get("mcp.weather.get_weather") is not None
 
 
@@ -203,9 +203,9 @@ def test_a_registration_is_removed_and_a_tool_of_a_configured_server_is_not(worl
 
 
 def test_a_registration_of_a_tool_that_is_disabled_or_gone_may_not_be_used(world: World) -> None:
-    for shelved in world.shelved[2:]:
-        spec = shelved.spec or ServerSpec(shelved.tool.server, RemoteLaunch("https://x/"))
-        world.marketplace.register(manifest_of(shelved.tool, spec, status="approved"))
+    for listed in world.listed[2:]:
+        spec = listed.spec or ServerSpec(listed.tool.server, RemoteLaunch("https://x/"))
+        world.marketplace.register(manifest_of(listed.tool, spec, status="approved"))
 
     assert ids(world.marketplace.all()) == ["mcp.files.read_file", "mcp.github.list_issues"]
 
@@ -250,17 +250,17 @@ def test_a_pattern_that_cannot_be_read_is_refused(world: World, pattern: str) ->
 
 
 def test_words_are_searched_as_the_seed_counts_them(world: World) -> None:
-    scores = {hit.capability.id: hit.score for hit in world.catalogue.search("list issues")}
+    scores = {hit.capability.id: hit.score for hit in world.catalog.search("list issues")}
 
     # "list" is found in both, the whole query in one; words of two letters do not count.
     assert scores == {"mcp.github.list_issues": 12.0, "mcp.old.list_things": 1.0}
-    assert world.catalogue.search("a it") == []
-    assert {hit.score for hit in world.catalogue.search("")} == {1.0}
-    assert len(world.catalogue.search("", limit=2)) == 2
+    assert world.catalog.search("a it") == []
+    assert {hit.score for hit in world.catalog.search("")} == {1.0}
+    assert len(world.catalog.search("", limit=2)) == 2
 
 
 def test_meaning_is_searched_by_the_engine_handed_in(world: World) -> None:
-    best = world.catalogue.search("show me the bugs of a repository", semantic=True)[0]
+    best = world.catalog.search("show me the bugs of a repository", semantic=True)[0]
 
     assert best.capability.id == "mcp.github.list_issues"
     assert 0 < best.score <= 1
@@ -273,8 +273,8 @@ def test_learnt_outputs_are_looked_up_only_for_what_is_shown(world: World) -> No
         asked.append("read_file")
         return {"type": "object", "properties": {"text": CITY}}
 
-    world.shelved = [ShelvedTool(Tool.from_mcp("files", definition("read_file")), FILES, learnt=learnt)]
-    known = world.catalogue.known()
+    world.listed = [ListedTool(Tool.from_mcp("files", definition("read_file")), FILES, learnt=learnt)]
+    known = world.catalog.known()
     assert not asked
 
     assert known[0].manifest.output_schema is not None

@@ -1,4 +1,4 @@
-"""A machine for the commands to run on: a configuration, a catalogue of servers already read, and two ways to run one."""
+"""A machine for the commands to run on: a configuration, a catalog of servers already read, and two ways to run one."""
 
 from __future__ import annotations
 
@@ -107,16 +107,16 @@ class Machine:
         file.write_text(text, "utf-8")
         return file
 
-    def stock(self, tools: Mapping[str, Sequence[dict[str, Any]]], *, failed: Mapping[str, str] | None = None) -> None:
-        """Fill the catalogue as if these servers had been read, and those others had failed."""
-        catalogue = SqliteCatalog(self.paths.catalogue)
+    def view(self, tools: Mapping[str, Sequence[dict[str, Any]]], *, failed: Mapping[str, str] | None = None) -> None:
+        """Fill the catalog as if these servers had been read, and those others had failed."""
+        catalog = SqliteCatalog(self.paths.catalog)
         for spec in offered(load_settings()):
             if spec.name in tools:
                 reading = ServerReading(Identity("legacy", "2025-11-25"), tuple(tools[spec.name]))
-                catalogue.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+                catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
             elif spec.name in (failed or {}):
-                catalogue.record_failure(spec.name, spec.launch_fingerprint(), (failed or {})[spec.name], time.time())
-        catalogue.close()
+                catalog.record_failure(spec.name, spec.launch_fingerprint(), (failed or {})[spec.name], time.time())
+        catalog.close()
 
     def workshop(self, *kinds: str, more: str = "") -> None:
         """Configure our own small servers, each named as its kind."""

@@ -32,7 +32,7 @@ class Desk:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._store = SqliteCapabilities(machine.paths.catalogue)
+        self._store = SqliteCapabilities(machine.paths.catalog)
         approvals = Approvals(self._store, now=time.time, new_id=iter(f"apr-{number}" for number in range(9)).__next__)
         self.files = CapabilityFiles(machine.paths.capabilities_dir / "servers")
         self._review = Review(approvals, self.files)

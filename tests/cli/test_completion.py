@@ -65,7 +65,7 @@ def test_what_fits_is_offered(words: list[str], offered: list[str], seeded: Mach
 
 def test_a_name_a_shell_would_act_on_is_never_offered(seeded: Machine) -> None:
     names = ["$(reboot)", "a b", "`x`", "a;b", "x\ny", "fine_name", "\x1b[2J", "it's"]
-    seeded.stock({**TOOLS, "github": [{"name": name, "inputSchema": {}} for name in names]})
+    seeded.view({**TOOLS, "github": [{"name": name, "inputSchema": {}} for name in names]})
     assert _offered(seeded, "inspect", "github", "") == ["fine_name"]
 
 
@@ -80,7 +80,7 @@ def test_the_script_is_accepted_by_its_shell(shell: str, machine: Machine, tmp_p
         subprocess.run([program, "-n", str(file)], check=True, timeout=20)
 
 
-def test_bash_completes_servers_from_the_catalogue(seeded: Machine, tmp_path: Path) -> None:
+def test_bash_completes_servers_from_the_catalog(seeded: Machine, tmp_path: Path) -> None:
     program = shutil.which("bash")
     assert program is not None
     ours = tmp_path / "toolcrib"

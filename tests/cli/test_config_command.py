@@ -34,7 +34,7 @@ def sourced(machine: Machine) -> Machine:
     (home / ".docker" / "mcp-servers.json").write_text(json.dumps(docker), "utf-8")
     (home / "claude.json").write_text("{ this is no JSON", "utf-8")
     machine.configure(CONFIG + SOURCES)
-    machine.stock(TOOLS)
+    machine.view(TOOLS)
     return machine
 
 
@@ -81,7 +81,7 @@ def test_an_unreadable_file_is_a_problem_not_a_crash(machine: Machine) -> None:
 
 def test_no_secret_of_an_entry_is_shown(machine: Machine) -> None:
     machine.configure("servers: {a: {command: x, args: [--key, s3cret], env: {TOKEN: s3cret}}}")
-    machine.stock({"a": []})
+    machine.view({"a": []})
     for command in (["config", "show"], ["list"], ["config", "validate"], ["config", "sources"]):
         for more in ([], ["--json"]):
             ran = machine.run(*command, *more)
@@ -123,16 +123,16 @@ def test_reload_reaches_a_running_gateway_and_no_process_that_took_its_number(
 ) -> None:
     process, heard = listener
     now = time.time()
-    catalogue = SqliteCatalog(seeded.paths.catalogue)
-    catalogue.gateway_started(GatewayRow("library", os.getpid(), "library", now + 5, now))
-    catalogue.gateway_started(GatewayRow("before", process.pid, "stdio", now - 3600, now))
+    catalog = SqliteCatalog(seeded.paths.catalog)
+    catalog.gateway_started(GatewayRow("library", os.getpid(), "library", now + 5, now))
+    catalog.gateway_started(GatewayRow("before", process.pid, "stdio", now - 3600, now))
     assert seeded.run("config", "reload", "--json").json["reloaded"] == []
-    catalogue.gateway_started(GatewayRow("real", process.pid, "stdio", now, now))
-    rows = [row for row in running_gateways(catalogue, now) if row.owner == "real"]
+    catalog.gateway_started(GatewayRow("real", process.pid, "stdio", now, now))
+    rows = [row for row in running_gateways(catalog, now) if row.owner == "real"]
     assert ask_to_reload(rows, now) == []
     assert [row.owner for row in ask_to_reload(rows, now + 10)] == ["real"]
     eventually(heard.exists)
-    catalogue.close()
+    catalog.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")

@@ -52,7 +52,7 @@ def test_an_example_nobody_gave_is_marked_as_made_up(seeded: Machine) -> None:
 def test_inspect_shows_what_was_learnt_unless_it_is_switched_off(
     seeded: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SqliteCatalog(Paths.of(os.environ).catalogue)
+    store = SqliteCatalog(Paths.of(os.environ).catalog)
     [tool] = [tool for tool in store.tools("filesystem") if tool.name == "read_file"]
     store.save_shape(LearntShape("filesystem", "read_file", tool.fingerprint, {"type": "string"}))
     store.close()

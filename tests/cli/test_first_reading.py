@@ -118,9 +118,9 @@ def test_a_failure_is_tried_again_after_a_while_unless_the_server_hung(
 ) -> None:
     machine.workshop("friendly")
     (spec,) = load_settings().servers
-    catalogue = SqliteCatalog(machine.paths.catalogue)
-    catalogue.record_failure("friendly", spec.launch_fingerprint(), "it was down", time.time() - age, code)
-    catalogue.close()
+    catalog = SqliteCatalog(machine.paths.catalog)
+    catalog.record_failure("friendly", spec.launch_fingerprint(), "it was down", time.time() - age, code)
+    catalog.close()
     assert (rows(machine.run("list").out)["friendly"][0] == "· friendly") is is_tried
 
 

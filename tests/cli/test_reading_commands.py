@@ -1,4 +1,4 @@
-"""list, search, tools and inspect over a catalogue that was filled before."""
+"""list, search, tools and inspect over a catalog that was filled before."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ def test_how_near_the_meanings_are_is_explained_once_a_gateway_has_learnt_the_to
 def learn_meanings(machine: Machine) -> None:
     """What a gateway does in the background."""
     offline = open_offline(load_settings(), machine.paths)
-    while offline.stock.index_next():
+    while offline.view.index_next():
         pass
-    while (lesson := offline.stock.finder.next_lesson()) is not None:
-        offline.stock.finder.take(lesson, lesson.learn())
+    while (lesson := offline.view.search_index.next_lesson()) is not None:
+        offline.view.search_index.take(lesson, lesson.learn())
     offline.store.close()
 
 
@@ -176,13 +176,13 @@ def test_options_of_every_command_may_stand_on_either_side_of_it(seeded: Machine
     assert "No server is configured yet" in before.out
 
 
-def test_looking_with_another_configuration_leaves_the_catalogue_as_it_is(seeded: Machine) -> None:
+def test_looking_with_another_configuration_leaves_the_catalog_as_it_is(seeded: Machine) -> None:
     other = seeded.home / "other.yaml"
     other.write_text("servers: {}", "utf-8")
     seeded.run("--config", str(other), "list")
-    catalogue = SqliteCatalog(seeded.paths.catalogue)
-    assert not any(record.stale for record in catalogue.servers().values())
-    catalogue.close()
+    catalog = SqliteCatalog(seeded.paths.catalog)
+    assert not any(record.stale for record in catalog.servers().values())
+    catalog.close()
 
 
 def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -196,7 +196,7 @@ def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[st
     "arguments",
     [["list"], ["search", "issue"], ["tools", "github"], ["inspect", "github", "create_issue"], ["config", "show"]],
 )
-def test_reading_a_warm_catalogue_loads_no_protocol_stack(arguments: list[str], seeded: Machine) -> None:
+def test_reading_a_warm_catalog_loads_no_protocol_stack(arguments: list[str], seeded: Machine) -> None:
     code = (
         "import sys; from toolcrib.cli.main import main; code = main(sys.argv[1:]); "
         "heavy = {'mcp', 'mcp_types', 'httpx2', 'starlette', 'uvicorn', 'pydantic', 'anyio', 'asyncio', 'jsonschema'}; "
@@ -217,7 +217,7 @@ def test_a_command_that_starts_servers_loads_no_sdk_and_no_web_server(arguments:
     assert run_unmeasured(code, *arguments).stderr.splitlines()[-1] == "[] 0"
 
 
-def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine) -> None:
+def test_help_loads_neither_the_configuration_nor_the_catalog(machine: Machine) -> None:
     code = (
         "import sys; from toolcrib.cli.main import main\n"
         "try: main(['--help'])\n"
@@ -233,15 +233,15 @@ def test_help_loads_neither_the_configuration_nor_the_catalogue(machine: Machine
 
 def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> None:
     now = time.time()
-    catalogue = SqliteCatalog(seeded.paths.catalogue)
+    catalog = SqliteCatalog(seeded.paths.catalog)
     held = {"github": "connected", "filesystem": "disconnected"}
-    catalogue.gateway_started(GatewayRow("alive", os.getpid(), "library", now, now))
-    catalogue.gateway_seen("alive", now, held)
-    catalogue.gateway_started(
+    catalog.gateway_started(GatewayRow("alive", os.getpid(), "library", now, now))
+    catalog.gateway_seen("alive", now, held)
+    catalog.gateway_started(
         GatewayRow("lost", os.getpid(), "library", now - 900, now - 900, {"filesystem": "connected"})
     )
-    catalogue.gateway_started(GatewayRow("dead", 2**22 - 3, "library", now, now, {"filesystem": "connected"}))
-    catalogue.close()
+    catalog.gateway_started(GatewayRow("dead", 2**22 - 3, "library", now, now, {"filesystem": "connected"}))
+    catalog.close()
     check_golden("list_held.txt", seeded.run("list").out, pid=os.getpid())
     listed = seeded.run("list", "--json").json
     assert [(server["status"], server["state"], server["pids"]) for server in listed["servers"]] == [
@@ -284,7 +284,7 @@ def test_a_server_disabled_in_the_file_of_a_client_is_not_said_to_be_enabled_by_
 
 
 def test_a_server_whose_last_reading_failed_is_marked_though_its_tools_are_known(seeded: Machine) -> None:
-    seeded.stock({}, failed={"github": "it went away"})
+    seeded.view({}, failed={"github": "it went away"})
     shown = rows(seeded.run("list").out)
     assert shown["github"] == ["✗ github", "error", "2 of 3", "it went away (just now)"]
     assert shown["filesystem"][:3] == ["· filesystem", "ready", "2"]

@@ -10,7 +10,7 @@ def test_one_folder_can_hold_everything():
     root = Path("/t")
     assert paths == Paths(root, root, root / "cache")
     assert paths.config_file == root / "toolcrib.yaml"
-    assert paths.catalogue == root / "catalogue.db"
+    assert paths.catalog == root / "catalogue.db"
     assert paths.audit_log == root / "audit.jsonl"
     assert paths.token == root / "token"
     assert paths.logs_dir == root / "logs"

@@ -1,4 +1,4 @@
-"""One suite for every store of the catalogue."""
+"""One suite for every store of the catalog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.catalogues import KINDS, open_catalogue
+from tests.catalogs import KINDS, open_catalog
 from toolcrib.catalog.store import CatalogStore, GatewayRow, ServerRecord
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
@@ -40,11 +40,11 @@ def names(tools: list[Tool]) -> list[str]:
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-    with open_catalogue(request.param, tmp_path) as opened:
+    with open_catalog(request.param, tmp_path) as opened:
         yield opened
 
 
-def test_a_new_catalogue_is_empty(store: CatalogStore) -> None:
+def test_a_new_catalog_is_empty(store: CatalogStore) -> None:
     assert (store.servers(), store.all_tools(), store.tools("files"), store.gateways()) == ({}, [], [], [])
 
 
@@ -229,7 +229,7 @@ def test_every_change_of_servers_or_tools_changes_the_token(store: CatalogStore)
     assert len(set(tokens)) == len(changes) + 1
 
 
-def test_what_changes_nothing_in_the_catalogue_leaves_the_token(store: CatalogStore) -> None:
+def test_what_changes_nothing_in_the_catalog_leaves_the_token(store: CatalogStore) -> None:
     store.save_reading("files", "launch", reading(definition("a")), 1.0)
     before = store.change_token()
 

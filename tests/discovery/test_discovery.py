@@ -11,17 +11,17 @@ import pytest
 
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore
 from toolcrib.discovery.journal import MOST_REASON_CHARACTERS
 from toolcrib.discovery.leases import LEASE_SECONDS
-from toolcrib.discovery.refresher import COALESCE_SECONDS, Discovery
+from toolcrib.discovery.refresher import COALESCE_SECONDS, CatalogRefresher
 from toolcrib.discovery.slots import Turns
-from toolcrib.errors import CallTimeout, ServerConnectionError, UpstreamError
+from toolcrib.errors import CallTimeout, ServerConnectionError, StoreUnavailable, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import StdioLaunch
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.workspace.catalog_view import CatalogView
 
 IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": "1.0"})
 
@@ -67,7 +67,7 @@ class FakeReader:
 
 
 class Crew:
-    """One gateway's discovery over a catalogue that others may share."""
+    """One gateway's discovery over a catalog that others may share."""
 
     def __init__(self, *servers: str, store: CatalogStore | None = None, owner: str = "us", **more: Any) -> None:
         self.clock = Clock()
@@ -75,10 +75,10 @@ class Crew:
         self.reader = FakeReader()
         self.reader.tools = {server: [tool("read")] for server in servers}
         freshness = more.pop("freshness", Freshness())
-        self.stock = Stock(self.store, now=self.clock, cache_seconds=3600.0, freshness=freshness)
-        self.stock.configure([spec(server) for server in servers], RuleBook(()))
+        self.view = CatalogView(self.store, now=self.clock, cache_seconds=3600.0, freshness=freshness)
+        self.view.configure([spec(server) for server in servers], RuleBook(()))
         options = {"max_parallel": 5, **more}
-        self.discovery = Discovery(self.stock, self.store, self.reader, owner=owner, now=self.clock, **options)
+        self.discovery = CatalogRefresher(self.view, self.store, self.reader, owner=owner, now=self.clock, **options)
 
     @property
     def is_idle(self) -> bool:
@@ -104,14 +104,14 @@ async def need(made: Crew, server: str) -> None:
 
 async def test_only_servers_that_are_due_are_read() -> None:
     async with crew("a", "b") as us:
-        us.stock.save(us.stock.specs["a"], ServerReading(IDENTITY, (tool("read"),)))
-        us.stock.follow_others()
+        us.view.save(us.view.specs["a"], ServerReading(IDENTITY, (tool("read"),)))
+        us.view.follow_others()
 
         us.discovery.refresh_due()
         await eventually(lambda: us.is_idle)
 
         assert us.reader.reads == ["b"]
-        assert list(us.stock.shelf("b")) == ["read"]
+        assert list(us.view.tools("b")) == ["read"]
 
 
 async def test_no_more_servers_than_allowed_are_read_at_a_time() -> None:
@@ -134,7 +134,7 @@ async def test_a_server_somebody_waits_for_does_not_queue_behind_hung_ones() -> 
 
         await need(us, "healthy")
 
-        assert list(us.stock.shelf("healthy")) == ["read"]
+        assert list(us.view.tools("healthy")) == ["read"]
         assert us.reader.running == {"hung1", "hung2"}
 
 
@@ -146,7 +146,7 @@ async def test_one_asked_for_first_is_not_made_to_queue_either() -> None:
 
         await need(us, "healthy")
 
-        assert us.stock.was_read("healthy")
+        assert us.view.was_read("healthy")
 
 
 async def test_after_hurrying_the_limit_holds_again() -> None:
@@ -172,8 +172,8 @@ async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> N
         again = us.reader.again["moody"] = asyncio.Event()
         tools = us.reader.tools.pop("moody")
         us.discovery.refresh_due()
-        await eventually(lambda: us.stock.was_read("a") and us.stock.was_read("b"))
-        assert not us.stock.was_read("moody")
+        await eventually(lambda: us.view.was_read("a") and us.view.was_read("b"))
+        assert not us.view.was_read("moody")
 
         us.reader.tools["moody"] = tools
         again.set()
@@ -222,7 +222,7 @@ async def test_a_server_never_read_is_read_when_someone_looks() -> None:
         await asyncio.gather(*(need(us, "a") for _ in range(20)))
 
         assert us.reader.reads == ["a"]
-        assert list(us.stock.shelf("a")) == ["read"]
+        assert list(us.view.tools("a")) == ["read"]
 
 
 async def test_a_server_that_was_read_is_not_read_again() -> None:
@@ -248,9 +248,9 @@ async def test_an_old_entry_is_answered_from_at_once_and_renewed_behind_the_answ
         us.clock.advance(25 * 3600)
 
         await need(us, "a")
-        assert list(us.stock.shelf("a")) == ["read"]
+        assert list(us.view.tools("a")) == ["read"]
         us.reader.gates["a"].set()
-        await eventually(lambda: list(us.stock.shelf("a")) == ["new"])
+        await eventually(lambda: list(us.view.tools("a")) == ["new"])
 
 
 async def test_without_a_cache_a_server_is_read_at_the_first_need_of_each_gateway() -> None:
@@ -260,9 +260,9 @@ async def test_without_a_cache_a_server_is_read_at_the_first_need_of_each_gatewa
 
     async with crew("a", store=store, always_reread=True) as us:
         us.reader.tools["a"] = [tool("new")]
-        assert list(us.stock.shelf("a")) == ["read"]
+        assert list(us.view.tools("a")) == ["read"]
         await need(us, "a")
-        assert list(us.stock.shelf("a")) == ["new"]
+        assert list(us.view.tools("a")) == ["new"]
         await need(us, "a")
         assert us.reader.reads == ["a"]
 
@@ -277,7 +277,7 @@ async def test_giving_up_waiting_does_not_stop_the_reading() -> None:
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
 
-        assert us.stock.was_read("a")
+        assert us.view.was_read("a")
 
 
 async def test_settling_ends_with_the_first_tools() -> None:
@@ -292,7 +292,7 @@ async def test_settling_ends_with_the_first_tools() -> None:
 
         await settling
 
-        assert us.stock.was_read("fast")
+        assert us.view.was_read("fast")
         assert us.discovery.pending == 1
 
 
@@ -316,8 +316,8 @@ async def test_a_failure_is_recorded_and_the_old_tools_stay() -> None:
         us.discovery.refresh("a")
         await eventually(lambda: us.is_idle)
 
-        assert us.stock.record("a").error == "a did not start"
-        assert list(us.stock.shelf("a")) == ["read"]
+        assert us.view.record("a").error == "a did not start"
+        assert list(us.view.tools("a")) == ["read"]
         assert us.discovery.unread_failure("a") is None
 
 
@@ -358,7 +358,7 @@ async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are
         await eventually(lambda: us.is_idle)
 
         assert us.discovery.failure("moody") is None
-        assert list(us.stock.shelf("moody")) == ["read"]
+        assert list(us.view.tools("moody")) == ["read"]
 
 
 async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_until_it_can() -> None:
@@ -368,10 +368,10 @@ async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_unt
         us.discovery.refresh_due()
         await eventually(lambda: len(us.reader.reads) > 3)
         us.reader.tools["a"] = tools
-        await eventually(lambda: us.stock.was_read("a"))
+        await eventually(lambda: us.view.was_read("a"))
         reads = len(us.reader.reads)
 
-        assert us.stock.record("a").failures == 0
+        assert us.view.record("a").failures == 0
         await asyncio.sleep(0.05)
         assert len(us.reader.reads) == reads
 
@@ -381,7 +381,7 @@ async def test_a_server_that_another_gateway_could_read_meanwhile_is_not_read_ag
         del us.reader.tools["a"]
         us.discovery.refresh_due()
         await eventually(lambda: us.is_idle and us.discovery.failure("a"))
-        us.store.save_reading("a", us.stock.specs["a"].launch_fingerprint(), ServerReading(IDENTITY, ()), us.clock())
+        us.store.save_reading("a", us.view.specs["a"].launch_fingerprint(), ServerReading(IDENTITY, ()), us.clock())
 
         await eventually(lambda: us.discovery.failure("a") is None)
 
@@ -390,14 +390,14 @@ async def test_a_server_that_another_gateway_could_read_meanwhile_is_not_read_ag
 
 async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come() -> None:
     async with crew("broken", "fresh") as us:
-        us.stock.save_failure(us.stock.specs["broken"], "it did not start")
-        us.stock.follow_others()
+        us.view.save_failure(us.view.specs["broken"], "it did not start")
+        us.view.follow_others()
 
         us.discovery.refresh_due()
-        await eventually(lambda: us.is_idle and us.stock.was_read("fresh"))
+        await eventually(lambda: us.is_idle and us.view.was_read("fresh"))
         us.clock.advance(FIRST_RETRY_SECONDS)
         us.discovery.refresh_due()
-        await eventually(lambda: us.is_idle and us.stock.was_read("broken"))
+        await eventually(lambda: us.is_idle and us.view.was_read("broken"))
 
         assert us.reader.reads == ["fresh", "broken"]
 
@@ -405,27 +405,27 @@ async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come
 async def test_servers_that_are_tried_anew_hold_up_none_that_is_read_for_the_first_time() -> None:
     async with crew("broken1", "broken2", "fresh", max_parallel=1) as us:
         for name in ("broken1", "broken2"):
-            us.stock.save_failure(us.stock.specs[name], "it did not start")
+            us.view.save_failure(us.view.specs[name], "it did not start")
             us.reader.gates[name] = asyncio.Event()
-        us.stock.follow_others()
+        us.view.follow_others()
         us.clock.advance(FIRST_RETRY_SECONDS)
 
         us.discovery.refresh_due()
-        await eventually(lambda: us.stock.was_read("fresh"))
+        await eventually(lambda: us.view.was_read("fresh"))
 
         assert us.reader.running == {"broken1"}
 
 
 async def test_only_servers_that_are_read_for_the_first_time_count_as_being_read() -> None:
     async with crew("known", "broken", "failing", "fresh") as us:
-        us.stock.save(us.stock.specs["known"], ServerReading(IDENTITY, (tool("read"),)))
-        us.stock.save_failure(us.stock.specs["broken"], "it did not start")
-        us.stock.follow_others()
+        us.view.save(us.view.specs["known"], ServerReading(IDENTITY, (tool("read"),)))
+        us.view.save_failure(us.view.specs["broken"], "it did not start")
+        us.view.follow_others()
         us.reader.again["failing"] = asyncio.Event()
         del us.reader.tools["failing"]
         us.reader.gates = {name: asyncio.Event() for name in ("known", "broken", "fresh")}
 
-        for name in us.stock.specs:
+        for name in us.view.specs:
             us.discovery.refresh(name)
         await eventually(lambda: us.discovery.failure("failing"))
 
@@ -495,7 +495,7 @@ async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFi
     assert "a: an entry without a name was skipped" in caplog.text
 
 
-async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     class ReadOnly(MemoryCatalog):
         def save_reading(self, *_: Any) -> bool:
             raise StoreUnavailable("the disk is full")
@@ -558,11 +558,11 @@ async def test_a_server_reconfigured_while_it_is_read_is_due_again() -> None:
         us.reader.gates["a"] = asyncio.Event()
         us.discovery.refresh("a")
         await eventually(lambda: us.reader.running)
-        us.stock.configure([replace(spec("a"), launch=StdioLaunch("new"))], RuleBook(()))
+        us.view.configure([replace(spec("a"), launch=StdioLaunch("new"))], RuleBook(()))
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
 
-        assert us.stock.due() == ["a"]
+        assert us.view.due() == ["a"]
 
 
 async def test_a_server_removed_while_it_waits_for_its_turn_is_not_read() -> None:
@@ -570,7 +570,7 @@ async def test_a_server_removed_while_it_waits_for_its_turn_is_not_read() -> Non
         us.reader.gates["a"] = asyncio.Event()
         us.discovery.refresh_due()
         await eventually(lambda: us.reader.running)
-        us.stock.configure([], RuleBook(()))
+        us.view.configure([], RuleBook(()))
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
 
@@ -593,7 +593,7 @@ async def test_two_gateways_read_a_server_once_between_them() -> None:
         await asyncio.gather(ours, theirs)
 
         assert (us.reader.reads, them.reader.reads) == (["a"], [])
-        assert list(them.stock.shelf("a")) == ["read"]
+        assert list(them.view.tools("a")) == ["read"]
 
 
 async def test_a_lease_of_a_gateway_that_failed_is_taken_over() -> None:
@@ -609,7 +609,7 @@ async def test_a_lease_of_a_gateway_that_failed_is_taken_over() -> None:
         await asyncio.gather(ours, theirs)
 
         assert them.reader.reads == ["a"]
-        assert us.stock.was_read("a") or list(them.stock.shelf("a")) == ["read"]
+        assert us.view.was_read("a") or list(them.view.tools("a")) == ["read"]
 
 
 async def test_what_one_gateway_could_not_read_the_others_do_not_try_at_once_unless_somebody_waits() -> None:
@@ -636,7 +636,7 @@ async def test_a_lease_left_behind_by_a_killed_gateway_runs_out() -> None:
 
         await need(us, "a")
 
-        assert us.stock.was_read("a")
+        assert us.view.was_read("a")
 
 
 async def test_leases_are_given_back_after_each_reading() -> None:

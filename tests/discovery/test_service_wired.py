@@ -241,12 +241,12 @@ async def test_tools_are_registered_known_and_written_to_files_with_their_types(
         (Entry("owner", STRING, False), Entry("state", STRING, True), Entry("page", INT, True))
     )
     with read_capabilities(chosen) as capabilities:
-        known = capabilities.catalogue.get("mcp.github.my_list_issues")
+        known = capabilities.catalog.get("mcp.github.my_list_issues")
         assert known is not None
         assert capabilities.marketplace.get("mcp.github.my_list_issues") == manifest == known.manifest
         # What a rule keeps away stays away, registered or not.
         assert capabilities.marketplace.get("mcp.github.my_delete_repo") is None
-        assert capabilities.catalogue.get("mcp.github.my_delete_repo") is not None
+        assert capabilities.catalog.get("mcp.github.my_delete_repo") is not None
     assert files_in(capabilities_dir()) == [
         "approved/github/my_delete_repo.rtfs",
         "approved/github/my_list_issues.rtfs",
@@ -285,7 +285,7 @@ async def test_what_is_registered_of_a_stranger_waits_for_a_person(registry: Reg
 
     with read_capabilities(chosen) as capabilities:
         assert capabilities.marketplace.all() == []
-        assert [(known.id, known.status) for known in capabilities.catalogue.known()] == [
+        assert [(known.id, known.status) for known in capabilities.catalog.known()] == [
             ("mcp.atlas.get_route", "pending")
         ]
     assert files_in(capabilities_dir()) == ["pending/atlas/get_route.rtfs"]
@@ -344,7 +344,7 @@ async def test_a_missing_capability_is_looked_for_here_and_then_in_the_registrie
         read_capabilities(chosen) as capabilities,
         open_offers(chosen, Paths.of(os.environ), is_live=True) as offers,
     ):
-        resolver = CapabilityResolver(capabilities.catalogue, offers)
+        resolver = CapabilityResolver(capabilities.catalog, offers)
         here = await resolver.resolve("mcp.gitlab.list_issues")
         assert registry.requests == []
         there = await resolver.resolve("geocoding of places")

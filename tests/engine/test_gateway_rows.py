@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.fakes import eventually
-from toolcrib.catalog.store import GatewayRow, StoreUnavailable
+from toolcrib.catalog.store import GatewayRow
 from toolcrib.engine.gateway_rows import Presence
+from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.memory import MemoryCatalog
 
 
@@ -62,7 +63,7 @@ async def test_rows_and_leases_of_killed_gateways_are_cleared_and_those_of_livin
     assert store.try_lease("files", "us", 0.0, 1.0)
 
 
-async def test_a_catalogue_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     class Full(MemoryCatalog):
         tries = 0
 
@@ -106,8 +107,8 @@ async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pyt
 
 
 async def test_closing_what_never_started_is_harmless() -> None:
-    catalogue = MemoryCatalog()
+    catalog = MemoryCatalog()
 
-    await Presence(catalogue, "us", "stdio", nobody).close()
+    await Presence(catalog, "us", "stdio", nobody).close()
 
-    assert catalogue.gateways() == []
+    assert catalog.gateways() == []

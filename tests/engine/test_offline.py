@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import spec, tool
-from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
-from toolcrib.engine.offline import offered, open_catalogue, open_offline, rule_book
+from toolcrib.engine.offline import offered, open_catalog, open_offline, rule_book
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -23,12 +23,12 @@ def paths(tmp_path: Path) -> Paths:
     return Paths.under(tmp_path / "state")
 
 
-def test_the_catalogue_is_kept_on_disk(paths: Paths) -> None:
-    catalogue = open_catalogue(paths)
+def test_the_catalog_is_kept_on_disk(paths: Paths) -> None:
+    catalog = open_catalog(paths)
 
-    assert isinstance(catalogue, SqliteCatalog)
-    assert paths.catalogue.exists()
-    catalogue.close()
+    assert isinstance(catalog, SqliteCatalog)
+    assert paths.catalog.exists()
+    catalog.close()
 
 
 def test_a_disk_that_can_not_be_used_is_reported_and_memory_used(
@@ -36,9 +36,9 @@ def test_a_disk_that_can_not_be_used_is_reported_and_memory_used(
 ) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
 
-    catalogue = open_catalogue(Paths.under(tmp_path / "file" / "state"))
+    catalog = open_catalog(Paths.under(tmp_path / "file" / "state"))
 
-    assert isinstance(catalogue, MemoryCatalog)
+    assert isinstance(catalog, MemoryCatalog)
     assert "kept in memory only" in caplog.text
 
 
@@ -65,7 +65,7 @@ def test_rules_are_taken_over_with_their_precedence() -> None:
 def test_definitions_of_a_server_that_left_stay_marked_stale_until_it_is_back(paths: Paths) -> None:
     offline = open_offline(BOTH, paths)
     for server in BOTH.servers:
-        offline.stock.save(server, READING)
+        offline.view.save(server, READING)
 
     offline.configure(replace(BOTH, servers=(spec("files"),)))
     left = {name: record.stale for name, record in offline.store.servers().items()}
@@ -79,11 +79,11 @@ def test_definitions_of_a_server_that_left_stay_marked_stale_until_it_is_back(pa
     assert back == {"files": False, "web": False}
 
 
-def test_a_catalogue_that_can_not_be_written_is_reported_and_the_stock_is_shown(
+def test_a_catalog_that_can_not_be_written_is_reported_and_the_stock_is_shown(
     paths: Paths, caplog: pytest.LogCaptureFixture
 ) -> None:
     offline = open_offline(BOTH, paths)
-    offline.stock.save(spec("web"), READING)
+    offline.view.save(spec("web"), READING)
 
     class ReadOnly(MemoryCatalog):
         def mark_stale(self, *_: object, **__: object) -> None:
@@ -95,4 +95,4 @@ def test_a_catalogue_that_can_not_be_written_is_reported_and_the_stock_is_shown(
     offline.store.close()
 
     assert "the disk is full" in caplog.text
-    assert list(offline.stock.specs) == ["files", "web"]
+    assert list(offline.view.specs) == ["files", "web"]

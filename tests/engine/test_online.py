@@ -126,11 +126,11 @@ async def test_with_no_configuration_at_all_a_gateway_opens_and_says_that_nothin
         assert (await gateway.search_tools("anything at all")).hits == ()
 
 
-async def test_an_open_gateway_is_in_the_catalogue_with_its_face() -> None:
+async def test_an_open_gateway_is_in_the_catalog_with_its_face() -> None:
     async with open_gateway(settings=Settings(), face="cli"):
-        catalogue = SqliteCatalog(Paths.of(os.environ).catalogue)
-        assert [(row.face, row.pid) for row in catalogue.gateways()] == [("cli", os.getpid())]
-        catalogue.close()
+        catalog = SqliteCatalog(Paths.of(os.environ).catalog)
+        assert [(row.face, row.pid) for row in catalog.gateways()] == [("cli", os.getpid())]
+        catalog.close()
 
 
 async def test_real_servers_are_gone_when_the_gateway_is_closed() -> None:

@@ -17,10 +17,10 @@ MOST_LOG_BYTES = 4_000
 
 
 def outcome(workshop: Workshop, server: str) -> ServerRecord | None:
-    """What the catalogue says of a server, once it was read or given up."""
-    catalogue = SqliteCatalog(workshop.home / "catalogue.db")
-    record = catalogue.servers().get(server)
-    catalogue.close()
+    """What the catalog says of a server, once it was read or given up."""
+    catalog = SqliteCatalog(workshop.home / "catalogue.db")
+    record = catalog.servers().get(server)
+    catalog.close()
     return record if record is not None and (record.read_at or record.error) else None
 
 

@@ -25,11 +25,11 @@ def resident_megabytes(pid: int) -> float:
     return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS:"))
 
 
-def stocked(workshop: Workshop) -> None:
-    """A catalogue in which every server was read; none of them can be started."""
+def visible(workshop: Workshop) -> None:
+    """A catalog in which every server was read; none of them can be started."""
     entries = {f"server-{number}": {"command": "never-started", "args": [str(number)]} for number in range(SERVERS)}
     workshop.config.write_text(json.dumps({"discovery": {"servers": entries}}))
-    store = SqliteCatalog(Paths.of(workshop.environment).catalogue)
+    store = SqliteCatalog(Paths.of(workshop.environment).catalog)
     for number, spec in enumerate(load_settings(workshop.config, env=workshop.environment).servers):
         tools = tuple(_tool(number, at) for at in range(TOOLS))
         reading = ServerReading(Identity("legacy", "2025-11-25"), tools)
@@ -51,7 +51,7 @@ def _tool(server: int, number: int) -> dict[str, object]:
 async def test_a_gateway_with_a_thousand_tools_that_was_searched_a_hundred_times_stays_within_its_bound(
     workshop: Workshop,
 ) -> None:
-    stocked(workshop)
+    visible(workshop)
     async with workshop.lines() as gateway:
         await gateway.initialize()
         for number in range(100):

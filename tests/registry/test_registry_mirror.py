@@ -13,8 +13,7 @@ import pytest
 from tests.fakes import Clock
 from tests.registry.asking import Waits, asking, mirror_at
 from tests.servers.registry import ATLAS, LEDGER, PLAGUE, Fault, Registry, entry, serve
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import RegistryError
+from toolcrib.errors import RegistryError, StoreUnavailable
 from toolcrib.limits.retry import RetryPolicy
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.sync import SyncReport, sync

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.rtfs.type_samples import types
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.read_type import parse_type
 from toolcrib.rtfs.types import ANY, TypeExpr
 from toolcrib.rtfs.write_type import rtfs_text
@@ -35,11 +35,11 @@ def exact(schema: Any) -> str:
 
 
 def seed(schema: Any) -> str:
-    return rtfs_text(seed_form(convert(schema).type))
+    return rtfs_text(published_form(convert(schema).type))
 
 
 def test_the_worked_example_of_the_seed_comes_out_exactly() -> None:
-    assert rtfs_text(seed_form(convert(LIST_ISSUES).type), indent=0) == (
+    assert rtfs_text(published_form(convert(LIST_ISSUES).type), indent=0) == (
         "[:map\n  [:owner :string]\n  [:repo :string]\n  [:state {:optional true} :string]]"
     )
     assert convert(LIST_ISSUES).warnings == ()
@@ -147,7 +147,7 @@ def test_what_real_schemas_hold_has_its_type(schema: Any, published: str | None,
     ],
 )
 def test_the_published_form_reaches_into_every_type(whole: str, published: str) -> None:
-    assert rtfs_text(seed_form(parse_type(whole))) == published
+    assert rtfs_text(published_form(parse_type(whole))) == published
 
 
 def test_parts_of_all_of_are_one_object() -> None:
@@ -410,9 +410,9 @@ any_schemas = st.recursive(
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=300)
 def test_no_schema_makes_the_converter_fail_and_every_way_back_leads_to_the_same_type(schema: Any) -> None:
     found = convert(schema).type
-    published = seed_form(found)
+    published = published_form(found)
     assert "RuntimeError" not in str(convert(schema).warnings)
-    assert parse_type(rtfs_text(published)) == parse_type(rtfs_text(seed_form(published)))
+    assert parse_type(rtfs_text(published)) == parse_type(rtfs_text(published_form(published)))
     assert rtfs_text(parse_type(rtfs_text(found))) == rtfs_text(found)
     assert convert(json_schema(found).schema).type == found
-    assert seed_form(convert(json_schema(published).schema).type) == published
+    assert published_form(convert(json_schema(published).schema).type) == published

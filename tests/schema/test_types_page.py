@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.write_type import rtfs_text
 from toolcrib.schema.convert import convert
 from toolcrib.schema.signature import short_type
@@ -24,6 +24,6 @@ def test_the_table_is_found() -> None:
 @pytest.mark.parametrize(("schema", "published", "exact", "line"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_row_of_the_table_holds(schema: str, published: str, exact: str, line: str) -> None:
     found = convert(json.loads(schema)).type
-    assert rtfs_text(seed_form(found)) == published
+    assert rtfs_text(published_form(found)) == published
     assert rtfs_text(found) == (exact or published)
     assert short_type(found) == line.replace("\\|", "|")

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.search.catalogue import ISSUES, tool
+from tests.search.catalog import ISSUES, tool
 from toolcrib.model.tool import Tool
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.document import server_documents

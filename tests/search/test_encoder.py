@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.search.tiny_encoder import HEADS, POSITIONS, RANK, VOCABULARY, WIDTH, Arrays, random_arrays, weights_file
+from toolcrib.errors import WeightsUnreadable
 from toolcrib.model.tool import Tool
 from toolcrib.search.arrays_file import ArraysFile
-from toolcrib.search.encoder import Encoder, WeightsUnreadable
+from toolcrib.search.encoder import Encoder
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.tokenizer import Tokenizer, words
 from toolcrib.search.transformer import gelu, unpacked_rows

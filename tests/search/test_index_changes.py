@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.search.catalogue import ISSUES, ids, tool
+from tests.search.catalog import ISSUES, ids, tool
 from tests.search.tiny_encoder import TinyEncoder
 from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex

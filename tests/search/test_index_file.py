@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.search.catalogue import ISSUES, ids, tool
+from tests.search.catalog import ISSUES, ids, tool
 from tests.search.tiny_encoder import TinyEncoder
+from toolcrib.errors import IndexUnreadable
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.search import index_file
 from toolcrib.search.arrays_file import as_bytes
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.index_file import IndexUnreadable
 
 TINY = TinyEncoder()
 MAIL = [tool("mail", "send", "Send a mail."), tool("mail", "list", "List mails.", title="Mails")]

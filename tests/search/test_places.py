@@ -1,4 +1,4 @@
-"""Places near the top for the best tool of each wish."""
+"""Places near the top for the best tool of each intent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def floats(*rows: object) -> Floats:
 
 
 CROWDED = floats(9, 8.9, 8.8, 8.7, 8.6, 3, 2)
-# The first wish is that of five tools, the others have one each.
+# The first intent is that of five tools, the others have one each.
 BY_CLAUSE = floats([9, 8, 8, 8, 8, 0, 0], [0, 0, 0, 0, 0, 5, 0], [0, 0, 0, 0, 0, 0, 4])
 
 

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 
 from tests.fakes import Clock, spec
 from tests.fakes import tool as definition
-from tests.search.catalogue import ISSUES
+from tests.search.catalog import ISSUES
 from tests.search.tiny_encoder import TinyEncoder
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import ServerRecord, StoreUnavailable
-from toolcrib.engine.indexer import Study
-from toolcrib.finder import Finder
+from toolcrib.catalog.store import ServerRecord
+from toolcrib.engine.indexer import Indexer
+from toolcrib.errors import IndexUnreadable, StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.search.clauses import clauses
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.index_file import IndexUnreadable
 from toolcrib.search.vectors import Vectors, quantized, stored_arrays
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.search_index import SearchIndex
 
 TINY = TinyEncoder()
 
@@ -58,24 +58,24 @@ def test_a_long_gap_is_read_at_once() -> None:
     assert time.process_time() - started < 0.1
 
 
-def finder(max_tools: int, path: Path | None = None) -> Finder:
-    return Finder(MemoryCatalog(), path=path, tags=lambda _tool: (), max_tools=max_tools)
+def search_index(max_tools: int, path: Path | None = None) -> SearchIndex:
+    return SearchIndex(MemoryCatalog(), path=path, tags=lambda _tool: (), max_tools=max_tools)
 
 
 # tests/test_finder.py
 def test_a_server_read_again_keeps_its_room() -> None:
-    own = finder(2)
+    own = search_index(2)
     own.put("jira", ISSUES[2:4], "1")
     own.put("jira", ISSUES[2:4], "2")
     assert len(own.index) == 2
 
 
-def shop(store: MemoryCatalog, *names: str, path: Path | None = None, max_indexed: int = 100) -> Stock:
-    stock = Stock(
+def shop(store: MemoryCatalog, *names: str, path: Path | None = None, max_indexed: int = 100) -> CatalogView:
+    view = CatalogView(
         store, now=Clock(), cache_seconds=0.0, freshness=Freshness(), index_path=path, max_indexed=max_indexed
     )
-    stock.configure([spec(name) for name in names], RuleBook(()))
-    return stock
+    view.configure([spec(name) for name in names], RuleBook(()))
+    return view
 
 
 def save(store: MemoryCatalog, server: str, *names: str) -> None:
@@ -83,8 +83,8 @@ def save(store: MemoryCatalog, server: str, *names: str) -> None:
     store.save_reading(server, spec(server).launch_fingerprint(), reading, 1.0)
 
 
-def found(stock: Stock, query: str) -> list[str]:
-    return [one.tool.id for one, _ in stock.search(query, server=None, limit=10, include_disabled=False)]
+def found(view: CatalogView, query: str) -> list[str]:
+    return [one.tool.id for one, _ in view.search(query, server=None, limit=10, include_disabled=False)]
 
 
 # tests/test_stock.py
@@ -92,10 +92,10 @@ def test_a_server_that_left_makes_room_for_another() -> None:
     store = MemoryCatalog()
     save(store, "old", "a", "b")
     save(store, "new", "c", "d")
-    stock = shop(store, "old", max_indexed=2)
-    assert found(stock, "a") + found(stock, "b") == ["old:a", "old:b"]
-    stock.configure([spec("new")], RuleBook(()))
-    assert found(stock, "c") + found(stock, "d") == ["new:c", "new:d"]
+    view = shop(store, "old", max_indexed=2)
+    assert found(view, "a") + found(view, "b") == ["old:a", "old:b"]
+    view.configure([spec("new")], RuleBook(()))
+    assert found(view, "c") + found(view, "d") == ["new:c", "new:d"]
 
 
 def test_more_room_brings_in_the_tools_that_were_left_out(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_more_room_brings_in_the_tools_that_were_left_out(tmp_path: Path) -> Non
     save(store, "s", "a", "b")
     small = shop(store, "s", path=tmp_path / "index", max_indexed=1)
     assert found(small, "a") == ["s:a"]
-    job = small.finder.to_write()
+    job = small.search_index.to_write()
     assert job is not None
     job()
     assert found(shop(store, "s", path=tmp_path / "index"), "b") == ["s:b"]
@@ -118,32 +118,32 @@ class Broken(MemoryCatalog):
         return super().servers()
 
 
-def test_a_catalogue_that_fails_once_costs_no_server_its_place() -> None:
+def test_a_catalog_that_fails_once_costs_no_server_its_place() -> None:
     store = Broken()
     save(store, "s", "a")
-    stock = shop(store, "s")
+    view = shop(store, "s")
     store.is_broken = True
     with pytest.raises(StoreUnavailable):
-        found(stock, "a")
+        found(view, "a")
     store.is_broken = False
-    assert found(stock, "a") == ["s:a"]
+    assert found(view, "a") == ["s:a"]
 
 
 # tests/app/test_study.py
-async def test_a_catalogue_that_fails_does_not_end_the_study() -> None:
+async def test_a_catalog_that_fails_does_not_end_the_study() -> None:
     store = Broken()
     save(store, "s", "a")
-    stock = shop(store, "s")
+    view = shop(store, "s")
     store.is_broken = True
-    study = Study(stock)
-    study.start(lambda: None)
-    await study.settle(0.05)
+    indexer = Indexer(view)
+    indexer.start(lambda: None)
+    await indexer.settle(0.05)
     store.is_broken = False
-    stock.invalidate()
+    view.invalidate()
     try:
-        assert await study.settle(5)
+        assert await indexer.settle(5)
     finally:
-        await study.close()
+        await indexer.close()
 
 
 # tests/search/test_index_file.py
@@ -194,7 +194,7 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [b"", b"abc", b"\0" * 388, b"\xff" * 388])
 def test_a_kept_vector_that_is_damaged_is_learnt_again(kept: bytes) -> None:
     store = MemoryCatalog()
-    own = Finder(store, path=None, tags=lambda _tool: (), max_tools=9)
+    own = SearchIndex(store, path=None, tags=lambda _tool: (), max_tools=9)
     own.put("jira", ISSUES[2:3], "")
     (waiting,) = own.index.unencoded(9)
     store.save_vectors(own.index.encoder.identity, {waiting.key: kept})

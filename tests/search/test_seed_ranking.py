@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.fakes import spec
-from tests.search.catalogue import ISSUES, ids, tool
+from tests.search.catalog import ISSUES, ids, tool
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
 from toolcrib.engine.online import open_gateway
@@ -100,9 +100,9 @@ def test_a_search_of_ten_thousand_tools_takes_less_than_100_ms(crowd: ToolIndex)
 
 
 def test_a_search_at_the_gateway_takes_less_than_100_ms_among_ten_thousand_tools(tmp_path: Path) -> None:
-    """All that a caller waits for: catalogue, rules, ranking and the packed answer."""
+    """All that a caller waits for: catalog, rules, ranking and the packed answer."""
     specs = tuple(spec(f"server-{number}") for number in range(10))
-    store = SqliteCatalog(Paths.of(os.environ).catalogue)
+    store = SqliteCatalog(Paths.of(os.environ).catalog)
     for number, one in enumerate(specs):
         made = tuple(dict(_made(number * 1_000 + at).definition) for at in range(1_000))
         reading = ServerReading(Identity("legacy", "2025-11-25"), made)

@@ -15,8 +15,8 @@ import pytest
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.server.agent_tokens import compact, count
 from toolcrib import Settings, open_gateway
-from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.settings import ToolRule
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.call import Caller, CallEvent, Progress
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.meta_tools import MetaTools, Request
@@ -638,7 +638,7 @@ async def test_our_own_fault_is_an_internal_error_without_its_inside(caplog: pyt
     assert "secret" not in refused.message
 
 
-async def test_a_catalogue_that_fails_is_an_internal_error_with_its_words() -> None:
+async def test_a_catalog_that_fails_is_an_internal_error_with_its_words() -> None:
     async with client() as agent:
 
         async def broken(*_: Any, **__: Any) -> Any:

@@ -34,7 +34,7 @@ def test_an_empty_file_gets_every_bundled_step(db: sqlite3.Connection) -> None:
         [
             "capabilities",
             "capability_history",
-            "catalogue",
+            "catalog",
             "gateways",
             "learnt_shapes",
             "leases",

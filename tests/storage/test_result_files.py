@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import ResultExpired
+from toolcrib.errors import ResultExpired, StoreUnavailable
 from toolcrib.storage.result_files import ResultFiles
 
 START = 1_763_194_440.0

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.migrate import bundled_migrations, migrate
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -22,25 +21,25 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "catalogue.db"
 
 
-def save(catalogue: SqliteCatalog, server: str, *names: str, size: int = 10) -> None:
+def save(catalog: SqliteCatalog, server: str, *names: str, size: int = 10) -> None:
     tools = tuple({"name": name, "description": "x" * size} for name in names)
-    catalogue.save_reading(server, "launch", ServerReading(Identity("modern", "1"), tools), 1.0)
+    catalog.save_reading(server, "launch", ServerReading(Identity("modern", "1"), tools), 1.0)
 
 
 def seed(path: Path, tools: int = 2, size: int = 10) -> None:
-    with closing(SqliteCatalog(path)) as catalogue:
-        save(catalogue, "files", *(f"tool-{number}" for number in range(tools)), size=size)
+    with closing(SqliteCatalog(path)) as catalog:
+        save(catalog, "files", *(f"tool-{number}" for number in range(tools)), size=size)
 
 
 def test_what_was_saved_is_there_after_a_restart(path: Path) -> None:
     seed(path)
-    with closing(SqliteCatalog(path)) as catalogue:
-        assert [tool.id for tool in catalogue.all_tools()] == ["files:tool-0", "files:tool-1"]
+    with closing(SqliteCatalog(path)) as catalog:
+        assert [tool.id for tool in catalog.all_tools()] == ["files:tool-0", "files:tool-1"]
 
 
 def test_the_files_are_for_their_owner_only(path: Path) -> None:
-    with closing(SqliteCatalog(path)) as catalogue:
-        save(catalogue, "files", "read")
+    with closing(SqliteCatalog(path)) as catalog:
+        save(catalog, "files", "read")
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
 
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -61,10 +60,10 @@ def test_an_unchanged_tool_keeps_its_row(path: Path) -> None:
         with closing(sqlite3.connect(path)) as db:
             return dict(db.execute("SELECT name, rowid FROM tools"))
 
-    with closing(SqliteCatalog(path)) as catalogue:
-        save(catalogue, "files", "a", "b", "c")
+    with closing(SqliteCatalog(path)) as catalog:
+        save(catalog, "files", "a", "b", "c")
         before = rows()
-        save(catalogue, "files", "b", "a", "new")
+        save(catalog, "files", "b", "a", "new")
         after = rows()
 
     assert {name: after[name] for name in ("a", "b")} == {name: before[name] for name in ("a", "b")}
@@ -82,26 +81,26 @@ def test_a_reader_sees_what_another_connection_wrote(path: Path) -> None:
 
 def test_reading_does_not_wait_for_a_write_in_progress(path: Path) -> None:
     seed(path)
-    with closing(SqliteCatalog(path)) as catalogue, closing(sqlite3.connect(path, isolation_level=None)) as writer:
+    with closing(SqliteCatalog(path)) as catalog, closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("DELETE FROM tools")
 
-        assert len(catalogue.all_tools()) == 2
+        assert len(catalog.all_tools()) == 2
 
 
 def test_a_write_that_fails_half_way_changes_nothing(path: Path) -> None:
-    with closing(SqliteCatalog(path)) as catalogue:
-        save(catalogue, "files", "a")
+    with closing(SqliteCatalog(path)) as catalog:
+        save(catalog, "files", "a")
         with closing(sqlite3.connect(path)) as db:
             db.execute("CREATE TRIGGER full BEFORE INSERT ON tools BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
-        before = catalogue.servers(), catalogue.all_tools(), catalogue.change_token()
+        before = catalog.servers(), catalog.all_tools(), catalog.change_token()
 
         with pytest.raises(StoreUnavailable, match="disk is full"):
-            save(catalogue, "files", "a", "b")
-        assert (catalogue.servers(), catalogue.all_tools(), catalogue.change_token()) == before
+            save(catalog, "files", "a", "b")
+        assert (catalog.servers(), catalog.all_tools(), catalog.change_token()) == before
 
 
-def test_a_catalogue_of_a_newer_toolcrib_is_refused_and_left_untouched(path: Path) -> None:
+def test_a_catalog_of_a_newer_toolcrib_is_refused_and_left_untouched(path: Path) -> None:
     seed(path)
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
@@ -117,8 +116,8 @@ def test_a_file_that_is_no_database_is_moved_aside_and_reported(path: Path, capl
     path.parent.mkdir()
     for number in (1, 2):
         path.write_bytes(b"this is no database " * number * 100)
-        with caplog.at_level(logging.WARNING), closing(SqliteCatalog(path)) as catalogue:
-            assert catalogue.all_tools() == []
+        with caplog.at_level(logging.WARNING), closing(SqliteCatalog(path)) as catalog:
+            assert catalog.all_tools() == []
         assert path.with_name(f"catalogue.db.corrupt-{number}").read_bytes() == b"this is no database " * number * 100
         assert f"catalogue.db.corrupt-{number}" in caplog.text
 
@@ -128,32 +127,32 @@ def test_a_damaged_page_found_while_reading_is_survived(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
 
-    with closing(SqliteCatalog(path)) as catalogue:
+    with closing(SqliteCatalog(path)) as catalog:
         with pytest.raises(StoreUnavailable):
-            catalogue.all_tools()
-        save(catalogue, "files", "read")
-        assert [tool.id for tool in catalogue.all_tools()] == ["files:read"]
+            catalog.all_tools()
+        save(catalog, "files", "read")
+        assert [tool.id for tool in catalog.all_tools()] == ["files:read"]
     assert path.with_name("catalogue.db.corrupt-1").stat().st_size == len(content)
 
 
 def test_a_definition_that_is_no_longer_json_counts_as_damage(path: Path) -> None:
     seed(path)
-    with closing(SqliteCatalog(path)) as catalogue:
+    with closing(SqliteCatalog(path)) as catalog:
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE tools SET definition = '{'")
         with pytest.raises(StoreUnavailable):
-            catalogue.tools("files")
-        assert catalogue.tools("files") == []
+            catalog.tools("files")
+        assert catalog.tools("files") == []
     assert path.with_name("catalogue.db.corrupt-1").exists()
 
 
 def test_an_identity_from_the_future_is_unknown_but_no_damage(path: Path) -> None:
     seed(path)
-    with closing(SqliteCatalog(path)) as catalogue:
+    with closing(SqliteCatalog(path)) as catalog:
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("""UPDATE servers SET identity = '{"era":"future","protocol_version":"9"}'""")
-        assert catalogue.servers()["files"].identity is None
-        assert len(catalogue.tools("files")) == 2
+        assert catalog.servers()["files"].identity is None
+        assert len(catalog.tools("files")) == 2
 
 
 def test_another_gateway_goes_on_with_the_fresh_file_after_one_was_moved_aside(path: Path) -> None:
@@ -190,41 +189,41 @@ def test_a_folder_in_place_of_the_file_is_reported_and_left_alone(path: Path) ->
 @pytest.mark.parametrize(
     "use",
     [
-        lambda catalogue: catalogue.servers(),
-        lambda catalogue: catalogue.change_token(),
-        lambda catalogue: catalogue.mark_stale(["files"]),
+        lambda catalog: catalog.servers(),
+        lambda catalog: catalog.change_token(),
+        lambda catalog: catalog.mark_stale(["files"]),
     ],
 )
-def test_a_closed_catalogue_says_so(path: Path, use: Callable[[SqliteCatalog], Any]) -> None:
-    catalogue = SqliteCatalog(path)
-    catalogue.close()
+def test_a_closed_catalog_says_so(path: Path, use: Callable[[SqliteCatalog], Any]) -> None:
+    catalog = SqliteCatalog(path)
+    catalog.close()
 
     with pytest.raises(StoreUnavailable, match="closed"):
-        use(catalogue)
+        use(catalog)
 
 
 def test_vectors_are_there_after_a_restart(path: Path) -> None:
-    with closing(SqliteCatalog(path)) as catalogue:
-        catalogue.save_vectors("encoder", {b"one": b"vector"})
-    with closing(SqliteCatalog(path)) as catalogue:
-        assert catalogue.vectors("encoder", [b"one"]) == {b"one": b"vector"}
+    with closing(SqliteCatalog(path)) as catalog:
+        catalog.save_vectors("encoder", {b"one": b"vector"})
+    with closing(SqliteCatalog(path)) as catalog:
+        assert catalog.vectors("encoder", [b"one"]) == {b"one": b"vector"}
 
 
 def test_far_too_many_vectors_are_dropped_rather_than_kept_for_ever(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolcrib.storage.sqlite.MAX_VECTORS", 3)
-    with closing(SqliteCatalog(path)) as catalogue:
+    with closing(SqliteCatalog(path)) as catalog:
         for number in range(5):
-            catalogue.save_vectors("encoder", {bytes([number]): b"vector"})
-        assert catalogue.vectors("encoder", [bytes([number]) for number in range(5)]) == {b"\x04": b"vector"}
+            catalog.save_vectors("encoder", {bytes([number]): b"vector"})
+        assert catalog.vectors("encoder", [bytes([number]) for number in range(5)]) == {b"\x04": b"vector"}
 
 
-def test_a_catalogue_of_before_there_were_vectors_takes_them(path: Path) -> None:
+def test_a_catalog_of_before_there_were_vectors_takes_them(path: Path) -> None:
     path.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         migrate(db, bundled_migrations()[:1])
-    with closing(SqliteCatalog(path)) as catalogue:
-        save(catalogue, "files", "read")
-        catalogue.save_vectors("encoder", {b"one": b"vector"})
-        assert catalogue.vectors("encoder", [b"one"]) == {b"one": b"vector"}
+    with closing(SqliteCatalog(path)) as catalog:
+        save(catalog, "files", "read")
+        catalog.save_vectors("encoder", {b"one": b"vector"})
+        assert catalog.vectors("encoder", [b"one"]) == {b"one": b"vector"}

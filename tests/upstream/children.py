@@ -14,7 +14,7 @@ from typing import Any
 
 from toolcrib.upstream.child import Child
 from toolcrib.upstream.stderr_ring import StderrRing
-from toolcrib.upstream.watchdog import Guard
+from toolcrib.upstream.watchdog import Watchdog
 from toolcrib.upstream.watchdog_process import read_process, read_processes
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -56,19 +56,19 @@ class Heard:
 
 
 @asynccontextmanager
-async def guarded() -> AsyncIterator[Guard]:
-    guard = Guard()
+async def guarded() -> AsyncIterator[Watchdog]:
+    watchdog = Watchdog()
     try:
-        yield guard
+        yield watchdog
     finally:
-        guard.close()
+        watchdog.close()
 
 
 @asynccontextmanager
 async def running(*argv: str, max_line_bytes: int = 1_000_000) -> AsyncIterator[tuple[Child, Heard]]:
     """A child that is stopped at the end, whatever happened to it."""
     heard = Heard()
-    async with guarded() as guard:
+    async with guarded() as watchdog:
         child = await Child.spawn(
             argv,
             server="test",
@@ -77,7 +77,7 @@ async def running(*argv: str, max_line_bytes: int = 1_000_000) -> AsyncIterator[
             on_line=heard.lines.append,
             on_exit=heard.reasons.append,
             stderr=heard.stderr,
-            guard=guard,
+            watchdog=watchdog,
             max_line_bytes=max_line_bytes,
         )
         try:

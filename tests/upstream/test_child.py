@@ -17,7 +17,7 @@ from toolcrib.upstream.watchdog_process import read_processes
 
 async def spawn(*argv: str, env: dict[str, str] | None = None, cwd: str | None = None) -> None:
     """Start something and stop it at once, if it starts at all."""
-    async with guarded() as guard:
+    async with guarded() as watchdog:
         child = await Child.spawn(
             argv,
             server="test",
@@ -26,7 +26,7 @@ async def spawn(*argv: str, env: dict[str, str] | None = None, cwd: str | None =
             on_line=print,
             on_exit=print,
             stderr=Heard().stderr,
-            guard=guard,
+            watchdog=watchdog,
             max_line_bytes=1000,
         )
         await child.stop()
@@ -92,7 +92,7 @@ async def test_a_caller_who_gives_up_on_stop_does_not_keep_it_from_happening() -
 
 
 async def test_a_spawn_that_is_cancelled_at_any_moment_leaves_nothing_behind() -> None:
-    async with guarded() as guard:
+    async with guarded() as watchdog:
         for patience in range(12):
             heard = Heard()
             spawning = asyncio.ensure_future(
@@ -104,7 +104,7 @@ async def test_a_spawn_that_is_cancelled_at_any_moment_leaves_nothing_behind() -
                     on_line=heard.lines.append,
                     on_exit=heard.reasons.append,
                     stderr=heard.stderr,
-                    guard=guard,
+                    watchdog=watchdog,
                     max_line_bytes=1000,
                 )
             )
@@ -114,16 +114,16 @@ async def test_a_spawn_that_is_cancelled_at_any_moment_leaves_nothing_behind() -
             with contextlib.suppress(asyncio.CancelledError):
                 await (await spawning).stop()
 
-        await eventually(lambda: not guard._groups, 5)
+        await eventually(lambda: not watchdog._groups, 5)
         mine = [pid for pid, process in read_processes().items() if process.parent == os.getpid()]
-        assert mine == [guard.pid]
+        assert mine == [watchdog.pid]
 
 
 async def test_a_stopped_child_is_forgotten_by_the_guard() -> None:
     async with running(*program("echo.py")) as (child, _):
         await child.stop()
 
-        assert child._guard._groups == set()
+        assert child._watchdog._groups == set()
 
 
 async def test_the_exit_status_and_the_last_words_are_told_once() -> None:

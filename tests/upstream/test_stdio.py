@@ -31,7 +31,7 @@ async def opened(
 ) -> AsyncIterator[Link]:
     """A link to one of our programs, closed at the end."""
     heard = [] if notes is None else notes
-    async with guarded() as guard:
+    async with guarded() as watchdog:
         link = await StdioLink.open(
             "test",
             argv or program("echo.py"),
@@ -39,7 +39,7 @@ async def opened(
             cwd,
             on_notification=lambda *note: heard.append(note),
             stderr=StderrRing(),
-            guard=guard,
+            watchdog=watchdog,
             max_line_bytes=max_line_bytes,
             max_result_bytes=max_result_bytes,
         )
@@ -199,7 +199,7 @@ async def test_a_missing_command_is_told_before_there_is_a_link() -> None:
 
 async def test_the_log_file_holds_what_the_server_said_on_stderr(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "test.log"
-    async with guarded() as guard:
+    async with guarded() as watchdog:
         link = await StdioLink.open(
             "test",
             program("crash.py", "status", 1),
@@ -207,7 +207,7 @@ async def test_the_log_file_holds_what_the_server_said_on_stderr(tmp_path: Path)
             None,
             on_notification=lambda *_: None,
             stderr=StderrRing(file=log),
-            guard=guard,
+            watchdog=watchdog,
             max_line_bytes=1000,
         )
         await eventually(lambda: log.exists() and b"no such database" in log.read_bytes())

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.upstream.children import PROGRAMS, eventually, guarded, is_running, members, program
-from toolcrib.upstream import watchdog
-from toolcrib.upstream.watchdog import Guard
+from toolcrib.upstream import watchdog as watchdog_module
+from toolcrib.upstream.watchdog import Watchdog
 from toolcrib.upstream.watchdog_process import Family, end, groups_left_behind
 
 SLEEPER = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]
@@ -40,7 +40,7 @@ def session(argv: list[str] = SLEEPER) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def gateway(*children: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Any]]]:
-    """A process that opened the children under one guard, and what it said about them."""
+    """A process that opened the children under one watchdog, and what it said about them."""
     process = subprocess.Popen(
         [sys.executable, str(PROGRAMS / "gateway.py"), *(str(PROGRAMS / child) for child in children)],
         stdout=subprocess.PIPE,
@@ -74,28 +74,28 @@ async def test_a_polite_gateway_end_takes_the_watchdog_along() -> None:
 
 
 async def test_nothing_is_started_before_the_first_child() -> None:
-    async with guarded() as guard:
-        assert guard.pid is None
+    async with guarded() as watchdog:
+        assert watchdog.pid is None
 
 
 async def test_one_watchdog_serves_many_children() -> None:
-    async with guarded() as guard:
-        guard.start()
-        first = guard.pid
-        guard.start()
+    async with guarded() as watchdog:
+        watchdog.start()
+        first = watchdog.pid
+        watchdog.start()
 
         assert first is not None
-        assert guard.pid == first
+        assert watchdog.pid == first
 
 
 async def test_the_watchdog_ignores_what_would_stop_a_terminal_program() -> None:
-    async with guarded() as guard:
-        guard.start()
-        assert guard.pid is not None
-        await eventually(lambda: ignores(guard.pid, signal.SIGTERM))
+    async with guarded() as watchdog:
+        watchdog.start()
+        assert watchdog.pid is not None
+        await eventually(lambda: ignores(watchdog.pid, signal.SIGTERM))
 
-        assert ignores(guard.pid, signal.SIGINT)
-        assert ignores(guard.pid, signal.SIGHUP)
+        assert ignores(watchdog.pid, signal.SIGINT)
+        assert ignores(watchdog.pid, signal.SIGHUP)
 
 
 def ignores(pid: int | None, number: int) -> bool:
@@ -105,11 +105,11 @@ def ignores(pid: int | None, number: int) -> bool:
 
 
 async def test_the_watchdog_holds_none_of_our_streams_and_no_child_holds_its_pipe() -> None:
-    async with guarded() as guard:
-        guard.start()
+    async with guarded() as watchdog:
+        watchdog.start()
         with session() as child:
             ours = {os.readlink(f"/proc/self/fd/{fd}") for fd in (1, 2)} - {"/dev/null"}
-            its = {number: os.readlink(f"/proc/{guard.pid}/fd/{number}") for number in (0, 1, 2)}
+            its = {number: os.readlink(f"/proc/{watchdog.pid}/fd/{number}") for number in (0, 1, 2)}
 
             assert its[1] == its[2] == "/dev/null"
             assert not ours & set(its.values())
@@ -125,22 +125,22 @@ def held_by(pid: int) -> Iterator[str]:
 
 async def test_a_group_left_when_the_guard_closes_is_ended() -> None:
     with session() as child:
-        guard = Guard()
-        guard.start()
-        guard.watch(child.pid)
-        guard.close()
+        watchdog = Watchdog()
+        watchdog.start()
+        watchdog.watch(child.pid)
+        watchdog.close()
 
         assert not is_running(child.pid)
 
 
 async def test_a_released_group_is_never_touched() -> None:
     with session() as kept, session() as ended:
-        guard = Guard()
-        guard.start()
-        guard.watch(kept.pid)
-        guard.watch(ended.pid)
-        guard.release(kept.pid)
-        guard.close()
+        watchdog = Watchdog()
+        watchdog.start()
+        watchdog.watch(kept.pid)
+        watchdog.watch(ended.pid)
+        watchdog.release(kept.pid)
+        watchdog.close()
 
         assert not is_running(ended.pid)
         assert is_running(kept.pid)
@@ -148,29 +148,29 @@ async def test_a_released_group_is_never_touched() -> None:
 
 async def test_a_watchdog_that_was_killed_is_replaced_and_told_everything_again() -> None:
     with session() as child:
-        guard = Guard()
-        guard.start()
-        guard.watch(child.pid)
-        first = guard.pid
+        watchdog = Watchdog()
+        watchdog.start()
+        watchdog.watch(child.pid)
+        first = watchdog.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
         await eventually(lambda: not is_running(first))
-        guard.start()
-        assert guard.pid != first
-        guard.close()
+        watchdog.start()
+        assert watchdog.pid != first
+        watchdog.close()
 
         assert not is_running(child.pid)
 
 
 async def test_a_dead_watchdog_is_reported_and_hurts_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    async with guarded() as guard:
-        guard.start()
-        watchdog_pid = guard.pid
+    async with guarded() as watchdog:
+        watchdog.start()
+        watchdog_pid = watchdog.pid
         assert watchdog_pid is not None
         os.kill(watchdog_pid, signal.SIGKILL)
         await eventually(lambda: not is_running(watchdog_pid))
-        guard.watch(999_999_999)
-        guard.release(999_999_999)
+        watchdog.watch(999_999_999)
+        watchdog.release(999_999_999)
 
         assert "does not listen" in caplog.text
 
@@ -178,32 +178,32 @@ async def test_a_dead_watchdog_is_reported_and_hurts_nobody(caplog: pytest.LogCa
 async def test_without_a_watchdog_the_gateway_goes_on_and_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(watchdog.sys, "executable", "/no/such/python")
-    async with guarded() as guard:
-        guard.start()
-        guard.watch(999_999_999)
-        guard.release(999_999_999)
+    monkeypatch.setattr(watchdog_module.sys, "executable", "/no/such/python")
+    async with guarded() as watchdog:
+        watchdog.start()
+        watchdog.watch(999_999_999)
+        watchdog.release(999_999_999)
 
-        assert guard.pid is None
+        assert watchdog.pid is None
         assert "no watchdog" in caplog.text
 
 
 async def test_a_closed_guard_starts_nothing_more() -> None:
-    guard = Guard()
-    guard.start()
-    guard.close()
-    guard.start()
-    guard.close()
+    watchdog = Watchdog()
+    watchdog.start()
+    watchdog.close()
+    watchdog.start()
+    watchdog.close()
 
-    assert guard.pid is None
+    assert watchdog.pid is None
 
 
 async def test_the_watchdog_is_small() -> None:
-    async with guarded() as guard:
-        guard.start()
-        await eventually(lambda: ignores(guard.pid, signal.SIGTERM))
+    async with guarded() as watchdog:
+        watchdog.start()
+        await eventually(lambda: ignores(watchdog.pid, signal.SIGTERM))
         resident = next(
-            line for line in Path(f"/proc/{guard.pid}/status").read_text().splitlines() if line.startswith("VmRSS")
+            line for line in Path(f"/proc/{watchdog.pid}/status").read_text().splitlines() if line.startswith("VmRSS")
         )
 
         assert int(resident.split()[1]) < 16_000

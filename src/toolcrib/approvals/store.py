@@ -1,4 +1,4 @@
-"""What the catalogue keeps of proposals and registered capabilities, and what any store of them must offer."""
+"""What the catalog keeps of proposals and registered capabilities, and what any store of them must offer."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class ResultShelf(Protocol):
+class ResultStore(Protocol):
     """Keeps large results for a while, each for the caller it was made for."""
 
     def put(self, caller_key: str, data: bytes) -> str:

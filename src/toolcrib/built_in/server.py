@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from toolcrib.built_in.read_result import excerpt
-from toolcrib.built_in.result_store import ResultShelf
+from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.missing import admitted
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.client_display import ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
-from toolcrib.stock import Stock
+from toolcrib.workspace.catalog_view import CatalogView
 
 BuiltInTool = Callable[[ToolCall], Awaitable[ToolResult]]
 
@@ -25,13 +25,13 @@ class BuiltIn:
 
     def __init__(
         self,
-        stock: Stock,
-        shelf: ResultShelf,
+        view: CatalogView,
+        shelf: ResultStore,
         more: Mapping[str, BuiltInTool] | None = None,
         *,
         display: Callable[[str], ClientDisplay] = display_of,
     ) -> None:
-        self._stock = stock
+        self._view = view
         self._shelf = shelf
         self._display = display
         self._tools: Mapping[str, BuiltInTool] = {
@@ -53,7 +53,7 @@ class BuiltIn:
         return _text(await asyncio.to_thread(excerpt, text, call.arguments, fitting))
 
     async def _get_schema(self, call: ToolCall) -> ToolResult:
-        found = admitted(self._stock, *split_id(str(call.arguments["server"]), str(call.arguments["tool"])))
+        found = admitted(self._view, *split_id(str(call.arguments["server"]), str(call.arguments["tool"])))
         return _text(msgspec.json.encode(found.tool.definition).decode())
 
 

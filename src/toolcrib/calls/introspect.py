@@ -12,15 +12,15 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.payload import payload
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.errors import InvalidArguments, ToolcribError
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.errors import InvalidArguments, StoreUnavailable, ToolcribError
 from toolcrib.model.call import Caller, ToolCall, ToolResult
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
 from toolcrib.schema.infer import infer_schema
 from toolcrib.schema.safe_values import plausible_arguments, safe_arguments
-from toolcrib.stock import Stock, StockedTool
 from toolcrib.topics.harmless import refusal
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 log = logging.getLogger(__name__)
 
@@ -97,41 +97,41 @@ class Introspector:
 
     def __init__(
         self,
-        stock: Stock,
+        view: CatalogView,
         store: CatalogStore,
         call_tool: CallTool,
         *,
         inputs: Callable[[], Mapping[str, Mapping[str, Any]]],
         now: Callable[[], float],
     ) -> None:
-        self._stock = stock
+        self._view = view
         self._store = store
         self._call_tool = call_tool
         self._inputs = inputs
         self._now = now
 
-    async def output_schema(self, stocked: StockedTool) -> Schema | None:
+    async def output_schema(self, visible: VisibleTool) -> Schema | None:
         """What is declared or was learnt already, else what a harmless call shows; kept for later."""
-        tool = stocked.tool
-        known = self._stock.learnt_shape(stocked)
+        tool = visible.tool
+        known = self._view.learnt_shape(visible)
         if known is not None and known.schema:
             return known.schema
         # The server's own name tells whether it only reads; a prefix of ours says nothing about that.
-        own = Tool(tool.server, stocked.upstream_name, tool.definition)
+        own = Tool(tool.server, visible.upstream_name, tool.definition)
         given = chosen_arguments(self._inputs(), tool.server, (tool.name, own.name))
         found = await introspect_output(own, lambda arguments: self._ask(tool, arguments), given)
         if found is not None and not tool.output_schema:
-            self._keep(stocked, found)
+            self._keep(visible, found)
         return found
 
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
         raw = msgspec.json.encode(arguments)
         return await self._call_tool(ToolCall(tool.server, tool.name, dict(arguments), raw, INTROSPECTION))
 
-    def _keep(self, stocked: StockedTool, schema: Schema) -> None:
-        tool = stocked.tool
+    def _keep(self, visible: VisibleTool, schema: Schema) -> None:
+        tool = visible.tool
         shape = LearntShape(
-            tool.server, stocked.upstream_name, tool.fingerprint, schema, origin="introspection", learnt_at=self._now()
+            tool.server, visible.upstream_name, tool.fingerprint, schema, origin="introspection", learnt_at=self._now()
         )
         try:
             self._store.save_shape(shape)

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from toolcrib.calls.payload import payload
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.call import Target, ToolResult
 from toolcrib.model.learnt import LearntShape
 from toolcrib.schema.fit import misfit
@@ -26,7 +27,7 @@ MAX_RESULT_BYTES = 64 * 1024
 # Once a shape is settled, one result in so many is compared with it.
 CHECKED_ONE_IN = 64
 MOST_WAITING = 64
-MOST_LESSONS = 1_000
+MOST_SHAPES = 1_000
 MOST_WATCHED = 20_000
 # By then the answer is on its way to the caller.
 PAUSE_SECONDS = 0.25
@@ -45,14 +46,14 @@ class _Attention:
 
 
 @dataclass(slots=True)
-class _Lesson:
+class _KnownShape:
     """What is known of one tool's results so far."""
 
     learnt: LearntShape
     shape: Shape
 
 
-class Learner:
+class OutputShapes:
     """Learns in a worker thread, one result at a time, at most a few hundred results waiting; belongs to the event loop."""
 
     def __init__(self, store: CatalogStore, *, is_enabled: Callable[[], bool], now: Callable[[], float]) -> None:
@@ -61,7 +62,7 @@ class Learner:
         self._now = now
         self._checker = ArgumentChecker()
         self._attention: dict[Key, _Attention] = {}
-        self._lessons: OrderedDict[Key, _Lesson] = OrderedDict()
+        self._known_shapes: OrderedDict[Key, _KnownShape] = OrderedDict()
         self._waiting: deque[tuple[Target, ToolResult]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._working: asyncio.Task[None] | None = None
@@ -132,18 +133,20 @@ class Learner:
             log.debug("%s: nothing is learnt from this result: %s", target.tool.id, trouble)
 
     def _learn(self, target: Target, value: Any) -> None:
-        lesson = self._lesson(target)
-        before = lesson.learnt
+        shape_known = self._known_shape(target)
+        before = shape_known.learnt
         if target.tool.output_schema:
-            lesson.learnt = self._compared(target, before, value)
+            shape_known.learnt = self._compared(target, before, value)
         elif before.samples < FIRST_RESULTS:
-            lesson.shape.add(value)
-            lesson.learnt = replace(before, samples=before.samples + 1, origin="calls", schema=lesson.shape.schema)
+            shape_known.shape.add(value)
+            shape_known.learnt = replace(
+                before, samples=before.samples + 1, origin="calls", schema=shape_known.shape.schema
+            )
         elif where := misfit(before.schema, value):
-            lesson.shape.add(value)
-            lesson.learnt = replace(before, drift=before.drift or where, schema=lesson.shape.schema)
-        if lesson.learnt is not before:
-            self._keep(lesson, before)
+            shape_known.shape.add(value)
+            shape_known.learnt = replace(before, drift=before.drift or where, schema=shape_known.shape.schema)
+        if shape_known.learnt is not before:
+            self._keep(shape_known, before)
 
     def _compared(self, target: Target, before: LearntShape, value: Any) -> LearntShape:
         """A tool that declares what it returns is only held to that."""
@@ -151,24 +154,26 @@ class Learner:
             return before
         return replace(before, origin="declared", drift="the declared schema", samples=before.samples + 1)
 
-    def _keep(self, lesson: _Lesson, before: LearntShape) -> None:
-        if lesson.learnt.drift and not before.drift:
-            tool, where = f"{before.server}:{before.tool}", lesson.learnt.drift
+    def _keep(self, shape_known: _KnownShape, before: LearntShape) -> None:
+        if shape_known.learnt.drift and not before.drift:
+            tool, where = f"{before.server}:{before.tool}", shape_known.learnt.drift
             log.warning("%s: a result has another shape than was known: %s", tool, where)
-        lesson.learnt = replace(lesson.learnt, learnt_at=self._now())
-        self._store.save_shape(lesson.learnt)
+        shape_known.learnt = replace(shape_known.learnt, learnt_at=self._now())
+        self._store.save_shape(shape_known.learnt)
 
-    def _lesson(self, target: Target) -> _Lesson:
+    def _known_shape(self, target: Target) -> _KnownShape:
         """What was learnt of the tool under this definition, here, earlier or by another gateway; else a fresh start."""
         key = (target.tool.server, target.upstream_name)
-        lesson = self._lessons.get(key)
+        shape_known = self._known_shapes.get(key)
         fingerprint = target.tool.fingerprint
-        if lesson is None or lesson.learnt.fingerprint != fingerprint:
+        if shape_known is None or shape_known.learnt.fingerprint != fingerprint:
             known = self._store.learnt_shape(*key)
             fresh = LearntShape(*key, fingerprint, {}, samples=0)
             learnt = known if known is not None and known.fingerprint == fingerprint else fresh
-            lesson = self._lessons[key] = _Lesson(learnt, Shape(learnt.schema if learnt.samples else None))
-        self._lessons.move_to_end(key)
-        if len(self._lessons) > MOST_LESSONS:
-            self._lessons.popitem(last=False)
-        return lesson
+            shape_known = self._known_shapes[key] = _KnownShape(
+                learnt, Shape(learnt.schema if learnt.samples else None)
+            )
+        self._known_shapes.move_to_end(key)
+        if len(self._known_shapes) > MOST_SHAPES:
+            self._known_shapes.popitem(last=False)
+        return shape_known

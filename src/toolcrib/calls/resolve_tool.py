@@ -12,7 +12,7 @@ from toolcrib.calls.chain import CallTool
 from toolcrib.calls.missing import admitted
 from toolcrib.errors import AuthenticationFailed, NeedsConfiguration, ServerConnectionError, ToolcribError
 from toolcrib.model.call import Target, ToolCall, ToolResult
-from toolcrib.stock import Stock
+from toolcrib.workspace.catalog_view import CatalogView
 
 # As long as a server may take to start.
 DECLARED_SECONDS = 60.0
@@ -30,28 +30,28 @@ class Readings(Protocol):
         """Why the tools of a server are not known."""
 
 
-class Admit:
+class ResolveTool:
     """Finds the tool a call names, reading its server first where nobody has, and lets it pass if it is enabled."""
 
     def __init__(
-        self, stock: Stock, readings: Readings, *, declared_seconds: Callable[[], float] = lambda: DECLARED_SECONDS
+        self, view: CatalogView, readings: Readings, *, declared_seconds: Callable[[], float] = lambda: DECLARED_SECONDS
     ) -> None:
-        self._stock = stock
+        self._view = view
         self._readings = readings
         self._declared_seconds = declared_seconds
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         await self._make_known(call)
         failure = self._readings.unread_failure(call.server)
-        if failure is not None and self._stock.find(call.server, call.tool) is None:
+        if failure is not None and self._view.find(call.server, call.tool) is None:
             raise failure
-        stocked = admitted(self._stock, call.server, call.tool)
-        return await call_next(replace(call, target=Target(stocked.tool, stocked.upstream_name)))
+        visible = admitted(self._view, call.server, call.tool)
+        return await call_next(replace(call, target=Target(visible.tool, visible.upstream_name)))
 
     async def _make_known(self, call: ToolCall) -> None:
         """Have the server read, unless its entry says all that is needed to call the tool."""
-        found = self._stock.find(call.server, call.tool)
-        is_declared = found is not None and not found.is_fallback and not self._stock.was_read(call.server)
+        found = self._view.find(call.server, call.tool)
+        is_declared = found is not None and not found.is_fallback and not self._view.was_read(call.server)
         if not is_declared:
             await self._readings.need(call.server)
         elif found is not None and not found.tool.input_schema:

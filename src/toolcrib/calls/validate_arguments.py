@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 MOST_CORRECTIONS = 8
 
 
-class CheckArguments:
+class ValidateArguments:
     """Refuses arguments that do not fit, saying which field and why; a value that was only written as a text is taken."""
 
     def __init__(self, checker: ArgumentChecker, max_nesting: int) -> None:

@@ -1,4 +1,4 @@
-"""What the catalogue remembers of servers, tools and running gateways, and what any store of it must offer."""
+"""What the catalog remembers of servers, tools and running gateways, and what any store of it must offer."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from toolcrib.errors import ToolcribError
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
-
-
-class StoreUnavailable(ToolcribError):
-    """What should be kept cannot be read or written now; work goes on without it."""
-
-    code = "STORE_UNAVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,7 @@ class ServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRow:
-    """A gateway that shares this catalogue; `statuses` is its own view, server name to status."""
+    """A gateway that shares this catalog; `statuses` is its own view, server name to status."""
 
     owner: str
     pid: int
@@ -52,7 +45,7 @@ class GatewayRow:
 
 
 class CatalogStore(Protocol):
-    """The catalogue on some medium, shared by several gateways and usable from several threads.
+    """The catalog on some medium, shared by several gateways and usable from several threads.
 
     Every method may raise `StoreUnavailable`; a write that raised it changed nothing.
     """
@@ -100,7 +93,7 @@ class CatalogStore(Protocol):
     def save_shape(self, shape: LearntShape) -> None:
         """Keep what was learnt, unless more results than these are known of already.
 
-        Nothing is kept for a tool that is not in the catalogue with this definition; a tool that goes or whose
+        Nothing is kept for a tool that is not in the catalog with this definition; a tool that goes or whose
         definition changes takes what was learnt of it along.
         """
 

@@ -1,4 +1,4 @@
-"""What is known: every capability of the catalogue, whether it may be used or not, and how to search them."""
+"""What is known: every capability of the catalog, whether it may be used or not, and how to search them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from toolcrib.approvals.approvals import Approvals
 from toolcrib.approvals.proposal import Proposal
-from toolcrib.ccos.known_capability import KnownCapability, ShelvedTool, Shelves
+from toolcrib.ccos.known_capability import KnownCapability, ListedTool, ListedTools
 from toolcrib.ccos.manifest import ApprovalStatus, Manifest
 from toolcrib.ccos.query import CapabilityQuery
 from toolcrib.ccos.registrations import Registrations
@@ -35,19 +35,19 @@ class SearchEngine(Protocol):
     def search(self, query: str, *, limit: int) -> Sequence[ToolMatch]: ...
 
 
-class CapabilityCatalogue:
-    """A view of the catalogue, the registrations and the proposals; `engine` ranks tools by meaning."""
+class CapabilityCatalog:
+    """A view of the catalog, the registrations and the proposals; `engine` ranks tools by meaning."""
 
     def __init__(
         self,
         registrations: Registrations,
         approvals: Approvals,
-        shelves: Shelves,
+        tools: ListedTools,
         engine: Callable[[Iterable[Tool]], SearchEngine] | None = None,
     ) -> None:
         self._registrations = registrations
         self._approvals = approvals
-        self._shelves = shelves
+        self._tools = tools
         self._engine = engine
 
     def known(self) -> list[KnownCapability]:
@@ -90,13 +90,13 @@ class CapabilityCatalogue:
 
     def _of_servers(self) -> Iterator[KnownCapability]:
         approved = self._approvals.approved()
-        for shelved in self._shelves.shelved_tools():
-            server = shelved.tool.server
-            if shelved.spec is None:
-                yield KnownCapability.of_tool(shelved, _gone(server), "revoked", GONE)
+        for listed in self._tools.listed_tools():
+            server = listed.tool.server
+            if listed.spec is None:
+                yield KnownCapability.of_tool(listed, _gone(server), "revoked", GONE)
             else:
                 status: ApprovalStatus = "approved" if server in approved else "auto_approved"
-                yield KnownCapability.of_tool(shelved, shelved.spec, status)
+                yield KnownCapability.of_tool(listed, listed.spec, status)
 
     def _of_proposals(self, read: set[str]) -> Iterator[KnownCapability]:
         """What waits for approval, and what was approved but not read since."""
@@ -104,7 +104,7 @@ class CapabilityCatalogue:
             if proposal.state == "pending":
                 yield from _proposed(proposal, "pending", WAITS)
             elif proposal.state == "approved" and proposal.server not in read:
-                is_gone = not self._shelves.is_configured(proposal.server)
+                is_gone = not self._tools.is_configured(proposal.server)
                 yield from _proposed(proposal, "revoked" if is_gone else "approved", GONE if is_gone else "")
 
 
@@ -112,7 +112,7 @@ def _proposed(proposal: Proposal, status: ApprovalStatus, reason: str) -> Iterat
     spec = proposal.spec
     for definition in proposal.definitions:
         tool = Tool(proposal.server, str(definition.get("name")), definition)
-        yield KnownCapability.of_tool(ShelvedTool(tool, spec), spec, status, reason)
+        yield KnownCapability.of_tool(ListedTool(tool, spec), spec, status, reason)
 
 
 def keyword_score(query: str, text: str) -> float:
@@ -138,4 +138,4 @@ def _reason(manifest: Manifest) -> str:
 
 
 def _gone(server: str) -> ServerSpec:
-    return ServerSpec(server, StdioLaunch(""), origin=Origin("catalogue"))
+    return ServerSpec(server, StdioLaunch(""), origin=Origin("catalog"))

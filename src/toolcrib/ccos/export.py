@@ -1,4 +1,4 @@
-"""Capabilities as files for people to read: a projection of the catalogue, never the truth.
+"""Capabilities as files for people to read: a projection of the catalog, never the truth.
 
 `<root>/<state>/<server>/<tool>.rtfs`, with the facts about the server in `server.json`. Moving a file changes nothing.
 """

@@ -23,7 +23,7 @@ from toolcrib.ccos.manifest import (
 )
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.spelling import writable
 from toolcrib.rtfs.types import TypeExpr
 from toolcrib.schema.convert import convert
@@ -134,4 +134,4 @@ def _effect_type(tool: Tool) -> EffectType:
 
 
 def _published(schema: Mapping[str, Any]) -> TypeExpr | None:
-    return seed_form(convert(schema).type) if schema else None
+    return published_form(convert(schema).type) if schema else None

@@ -1,4 +1,4 @@
-"""Files of capabilities back into the catalogue: as proposals, whatever folder they lie in."""
+"""Files of capabilities back into the catalog: as proposals, whatever folder they lie in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A capability as the catalogue knows it; its manifest is made when somebody looks at it."""
+"""A capability as the catalog knows it; its manifest is made when somebody looks at it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from toolcrib.topics.domains import infer_domains
 
 
 @dataclass(frozen=True, slots=True)
-class ShelvedTool:
-    """A tool of the catalogue with the server it belongs to; `reason` says why it may not be used.
+class ListedTool:
+    """A tool of the catalog with the server it belongs to; `reason` says why it may not be used.
 
     `spec` is None where the server left the configuration. `learnt` looks up what its results looked like.
     """
@@ -29,10 +29,10 @@ class ShelvedTool:
     learnt: Callable[[], Mapping[str, Any] | None] | None = None
 
 
-class Shelves(Protocol):
+class ListedTools(Protocol):
     """Whoever knows the tools of all servers, and what the rules say of each."""
 
-    def shelved_tools(self) -> Iterable[ShelvedTool]: ...
+    def listed_tools(self) -> Iterable[ListedTool]: ...
 
     def is_configured(self, server: str) -> bool: ...
 
@@ -54,13 +54,11 @@ class KnownCapability:
     make: Callable[[], Manifest] = field(compare=False, repr=False)
 
     @classmethod
-    def of_tool(
-        cls, shelved: ShelvedTool, spec: ServerSpec, status: ApprovalStatus, reason: str = ""
-    ) -> KnownCapability:
-        tool, own_name = shelved.tool, shelved.upstream_name or shelved.tool.name
+    def of_tool(cls, listed: ListedTool, spec: ServerSpec, status: ApprovalStatus, reason: str = "") -> KnownCapability:
+        tool, own_name = listed.tool, listed.upstream_name or listed.tool.name
 
         def make() -> Manifest:
-            learnt = shelved.learnt() if shelved.learnt is not None and not tool.output_schema else None
+            learnt = listed.learnt() if listed.learnt is not None and not tool.output_schema else None
             return manifest_of(tool, spec, status=status, upstream_name=own_name, output_schema=learnt)
 
         return cls(
@@ -72,7 +70,7 @@ class KnownCapability:
             domains=tuple(infer_domains(spec.title or spec.name, own_name)),
             categories=tuple(infer_categories(own_name)),
             status=status,
-            reason=reason or shelved.reason,
+            reason=reason or listed.reason,
             tool=tool,
             make=make,
         )

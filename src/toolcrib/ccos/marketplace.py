@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolcrib.approvals.events import Event, Happening, Tell, nobody
-from toolcrib.ccos.capability_catalog import CapabilityCatalogue
+from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.compatibility import objections
 from toolcrib.ccos.known_capability import KnownCapability
 from toolcrib.ccos.manifest import Manifest
@@ -29,30 +29,30 @@ class Registered:
 
 
 class Marketplace:
-    """The usable part of the catalogue. What is pending, rejected, gone or disabled by a rule is not in it."""
+    """The usable part of the catalog. What is pending, rejected, gone or disabled by a rule is not in it."""
 
     def __init__(
         self,
-        catalogue: CapabilityCatalogue,
+        catalog: CapabilityCatalog,
         registrations: Registrations,
         *,
         now: Callable[[], float],
         tell: Tell = nobody,
     ) -> None:
-        self._catalogue = catalogue
+        self._catalog = catalog
         self._registrations = registrations
         self._now = now
         self._tell = tell
 
     def all(self) -> list[KnownCapability]:
         """Every usable capability, by id."""
-        return [known for known in self._catalogue.known() if known.may_be_used]
+        return [known for known in self._catalog.known() if known.may_be_used]
 
     def query(self, query: CapabilityQuery) -> list[KnownCapability]:
         return query.select(self.all())
 
     def get(self, id: str) -> Manifest | None:
-        known = self._catalogue.get(id)
+        known = self._catalog.get(id)
         return known.manifest if known is not None and known.may_be_used else None
 
     def history(self, id: str) -> list[Manifest]:
@@ -83,7 +83,7 @@ class Marketplace:
         if self._registrations.remove(id):
             self._tell(Event("capability_removed", self._now(), by, "", id))
             return
-        known = self._catalogue.known()
+        known = self._catalog.known()
         if any(capability.id == id for capability in known):
             raise CapabilityRefused(
                 f"{id} is there because its server is configured",

@@ -1,4 +1,4 @@
-"""The manifests registered by hand, as the catalogue's file keeps them."""
+"""The manifests registered by hand, as the catalog's file keeps them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from toolcrib.ccos.capability_catalog import CapabilityCatalogue
+from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.known_capability import KnownCapability
 from toolcrib.errors import ToolcribError, ValidationError
 from toolcrib.topics.domains import domain_matches, extract_sub_domain, snake_case
@@ -29,7 +29,7 @@ _SAME_SUBJECT = 0.55
 class Candidate:
     """Something that may do; `next_step` says what is missing, and is empty where it can be used as it is.
 
-    `place` is local where it may be used now, known where the catalogue has it but it may not be used, or registry.
+    `place` is local where it may be used now, known where the catalog has it but it may not be used, or registry.
     """
 
     id: str
@@ -85,8 +85,8 @@ class RegistrySource(Protocol):
 class CapabilityResolver:
     """Looks here first, and into the registries only where nothing here fits well; nothing is ever installed."""
 
-    def __init__(self, catalogue: CapabilityCatalogue, registry: RegistrySource | None = None) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalog: CapabilityCatalog, registry: RegistrySource | None = None) -> None:
+        self._catalog = catalog
         self._registry = registry
 
     async def resolve(self, wanted: str, *, limit: int = 5, ask_registry: bool = True) -> Resolution:
@@ -115,12 +115,12 @@ class CapabilityResolver:
     def _by_id(self, text: str) -> list[Candidate]:
         if not _ID.fullmatch(text):
             return []
-        known = self._catalogue.known()
+        known = self._catalog.known()
         exact = [_candidate(one, 1.0, "has exactly this id") for one in known if one.id.lower() == text.lower()]
         return exact or [found for one in known if (found := _like(text, one)) is not None]
 
     def _by_meaning(self, text: str, limit: int) -> list[Candidate]:
-        hits = self._catalogue.search(words_of(text), limit=limit * 2, semantic=True)
+        hits = self._catalog.search(words_of(text), limit=limit * 2, semantic=True)
         most = max((hit.score for hit in hits), default=0.0)
         # Without an engine scores count words: they are brought into 0..1.
         scale = max(1.0, most)

@@ -1,4 +1,4 @@
-"""Proposals with their files: each change of a state is written to the catalogue first, then shown as files."""
+"""Proposals with their files: each change of a state is written to the catalog first, then shown as files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Review:
         return any(proposal.server == server for proposal in self.approvals.all("pending"))
 
     def _project(self, proposal: Proposal) -> None:
-        """Show a proposal in the folder of its state, made from the catalogue and not from the files of another."""
+        """Show a proposal in the folder of its state, made from the catalog and not from the files of another."""
         folder, others = _FOLDERS[proposal.state]
         try:
             for other in others:

@@ -1,4 +1,4 @@
-"""Manifests to RTFS texts and back: one file form for people, one stored form for the catalogue."""
+"""Manifests to RTFS texts and back: one file form for people, one stored form for the catalog."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _decode = msgspec.json.Decoder(_Stored).decode
 
 
 def to_body(manifest: Manifest) -> str:
-    """The manifest as the catalogue keeps it."""
+    """The manifest as the catalog keeps it."""
     stored = _Stored(
         manifest_text(manifest),
         manifest.approval_status,

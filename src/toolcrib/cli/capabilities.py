@@ -44,7 +44,7 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
         status=options.status,
     )
     everything = options.all or options.status is not None
-    view = door.capabilities.catalogue if everything else door.capabilities.marketplace
+    view = door.capabilities.catalog if everything else door.capabilities.marketplace
     found = view.query(query)
     if output.as_json:
         output.json({"capabilities": [_short_json(capability) for capability in found]})
@@ -60,10 +60,10 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 
 def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
-    catalogue = door.capabilities.catalogue
-    known = catalogue.get(options.id)
+    catalog = door.capabilities.catalog
+    known = catalog.get(options.id)
     if known is None:
-        close = nearest(options.id, [capability.id for capability in catalogue.known()])
+        close = nearest(options.id, [capability.id for capability in catalog.known()])
         raise CapabilityNotFound(
             f"no capability is called {options.id!r}",
             hint="`toolcrib capabilities list --all` shows all of them.",
@@ -82,7 +82,7 @@ def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 
 def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
-    known = door.capabilities.catalogue.known()
+    known = door.capabilities.catalog.known()
     unknown = sorted(set(options.servers) - {capability.server for capability in known})
     if unknown:
         raise ServerNotFound(f"no capability of a server called {unknown[0]!r} is known", nearest=[])
@@ -120,7 +120,7 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 def _resolve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     with open_offers(door.settings, Paths.of(os.environ), is_live=options.live) as registry:
-        resolver = CapabilityResolver(door.capabilities.catalogue, registry)
+        resolver = CapabilityResolver(door.capabilities.catalog, registry)
         found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=options.limit))
     if registry is None and not found.is_at_hand:
         output.note(

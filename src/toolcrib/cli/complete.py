@@ -14,7 +14,7 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.engine.offline import open_reading
 from toolcrib.errors import ToolcribError
-from toolcrib.stock import Stock
+from toolcrib.workspace.catalog_view import CatalogView
 
 # Candidates are pasted into a command line: a name with anything a shell might act on is not offered.
 _HARMLESS = re.compile(r"[A-Za-z0-9_.@%+=:,/-]+")
@@ -88,18 +88,18 @@ def _names(command: str, positionals: Sequence[str], before: Sequence[str]) -> I
 
 
 def _servers(before: Sequence[str]) -> Iterable[str]:
-    stock = _stock(before)
-    return [*stock.specs] if stock is not None else ()
+    view = _view(before)
+    return [*view.specs] if view is not None else ()
 
 
 def _tools(server: str, before: Sequence[str]) -> Iterable[str]:
-    stock = _stock(before)
-    return [*stock.shelf(server)] if stock is not None and stock.knows(server) else ()
+    view = _view(before)
+    return [*view.tools(server)] if view is not None and view.knows(server) else ()
 
 
-def _stock(before: Sequence[str]) -> Stock | None:
+def _view(before: Sequence[str]) -> CatalogView | None:
     named = before.index("--config") + 1 if "--config" in before else len(before)
     config = Path(before[named]) if named < len(before) else None
     with suppress(ToolcribError, OSError):
-        return open_reading(load_settings(config), Paths.of(os.environ)).stock
+        return open_reading(load_settings(config), Paths.of(os.environ)).view
     return None

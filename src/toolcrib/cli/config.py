@@ -11,7 +11,7 @@ from typing import Any
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.config_show import Facts, print_source_table, shown_path, source_json
 from toolcrib.cli.exits import CONFIGURATION, OK
-from toolcrib.cli.open_catalog import Reading, settings_of
+from toolcrib.cli.open_catalog import CatalogSession, settings_of
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
@@ -32,8 +32,8 @@ def _show(options: argparse.Namespace, output: Output) -> int:
     settings = settings_of(options, output)
     offline = open_reading(settings, Paths.of(os.environ))
     try:
-        reading = Reading(settings, offline.stock, running_gateways(offline.store, time.time()))
-        facts = Facts(reading)
+        session = CatalogSession(settings, offline.view, running_gateways(offline.store, time.time()))
+        facts = Facts(session)
     finally:
         offline.store.close()
     if output.as_json:

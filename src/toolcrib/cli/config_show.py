@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.cli.open_catalog import Reading
+from toolcrib.cli.open_catalog import CatalogSession
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.cli.wording import counted
@@ -28,12 +28,12 @@ _SIGNS = {"found": ("✓", "green"), "missing": ("·", "dim"), "broken": ("✗",
 class Facts:
     """What `config show` tells."""
 
-    def __init__(self, reading: Reading) -> None:
-        stock = reading.stock
-        self.settings = reading.settings
-        self.servers = len(stock.specs)
-        self.connected = sum(bool(reading.holders(name)) for name in stock.specs)
-        shelves = [stock.shelf(name) for name in stock.specs]
+    def __init__(self, session: CatalogSession) -> None:
+        view = session.view
+        self.settings = session.settings
+        self.servers = len(view.specs)
+        self.connected = sum(bool(session.holders(name)) for name in view.specs)
+        shelves = [view.tools(name) for name in view.specs]
         self.tools = sum(map(len, shelves))
         self.enabled = sum(tool.enabled for shelf in shelves for tool in shelf.values())
 

@@ -24,16 +24,16 @@ _VALUES = {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER", "boolean":
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     server, tool = server_and_tool(options)
-    with open_for_reading(options, output, server=server) as reading:
-        stocked = reading.stock.find(server, tool)
-        if stocked is None:
-            raise missing(reading.stock, server, tool)
-        learnt = reading.stock.learnt_shape(stocked) if reading.settings.learn_shapes else None
-    details = describe(stocked.tool, enabled=stocked.enabled, tags=stocked.tags, learnt=learnt)
+    with open_for_reading(options, output, server=server) as session:
+        visible = session.view.find(server, tool)
+        if visible is None:
+            raise missing(session.view, server, tool)
+        learnt = session.view.learnt_shape(visible) if session.settings.learn_shapes else None
+    details = describe(visible.tool, enabled=visible.enabled, tags=visible.tags, learnt=learnt)
     if output.as_json:
-        output.json(_as_json(details, stocked.reason))
+        output.json(_as_json(details, visible.reason))
     else:
-        _print(details, stocked.reason, output.out, examples=options.examples)
+        _print(details, visible.reason, output.out, examples=options.examples)
     return OK
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from toolcrib.cli.ages import ago
 from toolcrib.cli.chosen import where_disabled
 from toolcrib.cli.exits import OK
-from toolcrib.cli.open_catalog import Reading, open_for_reading
+from toolcrib.cli.open_catalog import CatalogSession, open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal
@@ -63,30 +63,30 @@ class Listed:
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
-    with open_for_reading(options, output) as reading:
-        specs = reading.settings.servers if reading.settings.enabled else ()
-        listed = [_listed(reading, spec) for spec in specs]
+    with open_for_reading(options, output) as session:
+        specs = session.settings.servers if session.settings.enabled else ()
+        listed = [_listed(session, spec) for spec in specs]
         if output.as_json:
-            output.json(_as_json(reading, listed))
+            output.json(_as_json(session, listed))
         else:
-            _print(reading, listed, options, output.out)
+            _print(session, listed, options, output.out)
     return OK
 
 
-def _listed(reading: Reading, spec: ServerSpec) -> Listed:
-    was_read = reading.stock.was_read(spec.name)
+def _listed(session: CatalogSession, spec: ServerSpec) -> Listed:
+    was_read = session.view.was_read(spec.name)
     if not spec.enabled:
-        return Listed(_switched_off(reading, spec), "disabled", spec.origin, was_read)
-    server = server_view(reading.stock, spec.name, reading.status(spec.name))
-    pids = tuple(row.pid for row in reading.holders(spec.name))
-    broken = reading.stock.broken(spec.name)
+        return Listed(_switched_off(session, spec), "disabled", spec.origin, was_read)
+    server = server_view(session.view, spec.name, session.status(spec.name))
+    pids = tuple(row.pid for row in session.holders(spec.name))
+    broken = session.view.broken(spec.name)
     failed_at = broken.error_at if broken is not None else None
     return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids, failed_at)
 
 
-def _switched_off(reading: Reading, spec: ServerSpec) -> ServerSummary:
+def _switched_off(session: CatalogSession, spec: ServerSpec) -> ServerSummary:
     """A server that nobody is offered; its tools are counted as they were last read."""
-    record = reading.stock.record(spec.name)
+    record = session.view.record(spec.name)
     return ServerSummary(
         name=spec.name,
         description=spec.description or f"MCP server: {spec.name}",
@@ -105,9 +105,9 @@ def _state(server: ServerSummary, *, was_read: bool) -> State:
     return "ready" if was_read else "unread"
 
 
-def _print(reading: Reading, listed: list[Listed], options: argparse.Namespace, out: Terminal) -> None:
+def _print(session: CatalogSession, listed: list[Listed], options: argparse.Namespace, out: Terminal) -> None:
     if not listed:
-        out.paragraph(_why_none(reading))
+        out.paragraph(_why_none(session))
         return
     # Either option alone leaves the other column out; without any, both are shown.
     columns = Columns(state=options.status or not options.tools, tools=options.tools or not options.status)
@@ -165,8 +165,8 @@ def _summary(listed: list[Listed]) -> list[str]:
     return [f"{counted(len(listed), 'server')}: {kinds}.", *([" ".join(told)] if told else [])]
 
 
-def _why_none(reading: Reading) -> str:
-    if not reading.settings.enabled:
+def _why_none(session: CatalogSession) -> str:
+    if not session.settings.enabled:
         return SWITCHED_OFF
     return (
         "No server is configured yet. `toolcrib add NAME -- COMMAND` adds one; "
@@ -174,10 +174,10 @@ def _why_none(reading: Reading) -> str:
     )
 
 
-def _as_json(reading: Reading, listed: list[Listed]) -> dict[str, Any]:
+def _as_json(session: CatalogSession, listed: list[Listed]) -> dict[str, Any]:
     return {
         "servers": [_server_json(one) for one in listed],
-        "gateways": [{"pid": row.pid, "face": row.face, "startedAt": row.started_at} for row in reading.gateways],
+        "gateways": [{"pid": row.pid, "face": row.face, "startedAt": row.started_at} for row in session.gateways],
     }
 
 

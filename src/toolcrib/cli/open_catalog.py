@@ -1,4 +1,4 @@
-"""The reading commands' door: configuration and catalogue, and first those servers nobody has read yet."""
+"""The reading commands' door: configuration and catalog, and first those servers nobody has read yet."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from toolcrib.engine.offline import open_reading
 from toolcrib.engine.running import running_gateways
 from toolcrib.errors import CallTimeout
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
-from toolcrib.stock import Stock
+from toolcrib.workspace.catalog_view import CatalogView
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CatalogSession:
     """What a reading command looks at."""
 
     settings: Settings
-    stock: Stock
+    view: CatalogView
     gateways: list[GatewayRow]
 
     def status(self, server: str) -> ServerStatus:
@@ -43,20 +43,20 @@ class Reading:
 
     def keep_index(self) -> None:
         """Write the search index down if some of it had to be made, so that the next command need not."""
-        write = self.stock.finder.to_write()
+        write = self.view.search_index.to_write()
         if write is not None:
             write()
 
     def left_out(self) -> list[ServerRecord]:
         """What is known of servers whose tools nobody knows, because reading them failed."""
-        broken = (self.stock.broken(name) for name in self.stock.specs)
+        broken = (self.view.broken(name) for name in self.view.specs)
         return [record for record in broken if record is not None and record.read_at is None]
 
     def need_server(self, server: str) -> None:
         """Raise the error for a server nobody configured, or that is switched off."""
-        if self.stock.knows(server):
+        if self.view.knows(server):
             return
-        raise disabled(self.settings, server) or missing(self.stock, server, "")
+        raise disabled(self.settings, server) or missing(self.view, server, "")
 
 
 def settings_of(options: argparse.Namespace, output: Output) -> Settings:
@@ -70,31 +70,33 @@ def settings_of(options: argparse.Namespace, output: Output) -> Settings:
 
 
 @contextmanager
-def open_for_reading(options: argparse.Namespace, output: Output, *, server: str | None = None) -> Iterator[Reading]:
-    """The catalogue, after servers never tried were read for at most `--wait` seconds; only `server` where one is meant."""
+def open_for_reading(
+    options: argparse.Namespace, output: Output, *, server: str | None = None
+) -> Iterator[CatalogSession]:
+    """The catalog, after servers never tried were read for at most `--wait` seconds; only `server` where one is meant."""
     settings = settings_of(options, output)
     offline = open_reading(settings, Paths.of(os.environ))
     try:
-        unread = [name for name in offline.stock.specs if _is_read_first(offline.stock, name, server)]
+        unread = [name for name in offline.view.specs if _is_read_first(offline.view, name, server)]
         if unread and options.wait > 0:
             # Only here: starting servers needs the whole protocol stack.
             first = import_module("toolcrib.cli.read_first")
             first.read_first(settings, unread, options.wait, output)
-            offline.stock.invalidate()
-        yield Reading(settings, offline.stock, running_gateways(offline.store, time.time()))
+            offline.view.invalidate()
+        yield CatalogSession(settings, offline.view, running_gateways(offline.store, time.time()))
     finally:
         offline.store.close()
 
 
-def _is_read_first(stock: Stock, name: str, only: str | None) -> bool:
+def _is_read_first(view: CatalogView, name: str, only: str | None) -> bool:
     """Whether a command reads a server before it answers.
 
     One that could not be read is waited for when it is named. Otherwise it is tried again after a while, and one that
     hung not at all: people should not wait for it time and again.
     """
-    if only not in {None, name} or (stock.was_read(name) and not stock.is_launched_differently(name)):
+    if only not in {None, name} or (view.was_read(name) and not view.is_launched_differently(name)):
         return False
-    broken = stock.broken(name)
+    broken = view.broken(name)
     if broken is None or only == name:
         return True
-    return broken.error_code != CallTimeout.code and not stock.seconds_to_retry(name)
+    return broken.error_code != CallTimeout.code and not view.seconds_to_retry(name)

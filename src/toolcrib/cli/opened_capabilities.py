@@ -32,7 +32,7 @@ class Opened:
 
 @contextmanager
 def opened(options: argparse.Namespace, output: Output) -> Iterator[Opened]:
-    """Configuration, catalogue and proposals; no server is started."""
+    """Configuration, catalog and proposals; no server is started."""
     settings = settings_of(options, output)
     audit = AuditFile(
         Paths.of(os.environ).audit_log,

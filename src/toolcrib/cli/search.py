@@ -10,7 +10,7 @@ from typing import Any
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.cli.ages import ago
 from toolcrib.cli.exits import NOT_FOUND, OK
-from toolcrib.cli.open_catalog import Reading, open_for_reading
+from toolcrib.cli.open_catalog import CatalogSession, open_for_reading
 from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.model.clean_text import clean
 from toolcrib.model.view import SearchHit
@@ -29,17 +29,17 @@ Found = tuple[SearchHit, Explanation | None]
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     query = " ".join(options.query)
-    with open_for_reading(options, output, server=options.server) as reading:
-        words, passes = split_query(query, options.domain, options.category, reading.stock)
-        longest = reading.settings.max_query_characters
+    with open_for_reading(options, output, server=options.server) as session:
+        words, passes = split_query(query, options.domain, options.category, session.view)
+        longest = session.settings.max_query_characters
         check_query(query, options.limit, longest=longest, is_filtered=bool(passes))
         if options.server is not None:
-            reading.need_server(options.server)
-        found = _found(reading, words, passes, options)
-        reading.keep_index()
-        _say_what_is_left_out([one for one in reading.left_out() if options.server in {None, one.name}], output)
+            session.need_server(options.server)
+        found = _found(session, words, passes, options)
+        session.keep_index()
+        _say_what_is_left_out([one for one in session.left_out() if options.server in {None, one.name}], output)
         if not fits([hit for hit, _ in found]):
-            _say_nothing_fits(reading, query, found, output)
+            _say_nothing_fits(session, query, found, output)
             return NOT_FOUND
     if output.as_json:
         output.json({"results": [_as_json(hit, why) for hit, why in found]})
@@ -59,12 +59,12 @@ def _say_what_is_left_out(left_out: Sequence[ServerRecord], output: Output) -> N
         output.note(f"not searched: {len(left_out) - MOST_LEFT_OUT} more servers (`toolcrib list` shows them)")
 
 
-def _found(reading: Reading, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:
+def _found(session: CatalogSession, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:
     limit = min(options.limit, MOST_HITS)
-    hits = find_tools(reading.stock, words, passes, server=options.server, limit=limit, include_disabled=options.all)
+    hits = find_tools(session.view, words, passes, server=options.server, limit=limit, include_disabled=options.all)
     shown = likely([hit_view(tool, relevance) for tool, relevance in hits])
     return [
-        (hit, reading.stock.explain(words, tool) if options.explain and words else None)
+        (hit, session.view.explain(words, tool) if options.explain and words else None)
         for hit, (tool, _) in zip(shown, hits, strict=False)
     ]
 
@@ -108,8 +108,8 @@ def _matched(word: str, fields: tuple[str, ...], *, is_kin: bool) -> str:
     return f"{word} ({'another word for it in ' if is_kin else ''}{', '.join(fields)})"
 
 
-def _say_nothing_fits(reading: Reading, query: str, found: list[Found], output: Output) -> None:
-    tools = [stocked.tool for name in reading.stock.specs for stocked in reading.stock.shelf(name).values()]
+def _say_nothing_fits(session: CatalogSession, query: str, found: list[Found], output: Output) -> None:
+    tools = [visible.tool for name in session.view.specs for visible in session.view.tools(name).values()]
     suggestions = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
     if output.as_json:
         near = [_as_json(hit, why) for hit, why in found]

@@ -9,30 +9,30 @@ from toolcrib.cli.exits import OK
 from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.model.clean_text import clean
-from toolcrib.stock import StockedTool
+from toolcrib.workspace.catalog_view import VisibleTool
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
-    with open_for_reading(options, output, server=options.server) as reading:
-        reading.need_server(options.server)
-        stocked = list(reading.stock.shelf(options.server).values())
-        if not reading.stock.was_read(options.server):
-            record = reading.stock.record(options.server)
+    with open_for_reading(options, output, server=options.server) as session:
+        session.need_server(options.server)
+        visible = list(session.view.tools(options.server).values())
+        if not session.view.was_read(options.server):
+            record = session.view.record(options.server)
             reason = f": {record.error}" if record is not None and record.error else ""
             output.note(f"{options.server} was not read yet{reason}")
-    shown = [tool for tool in stocked if tool.enabled or options.all]
+    shown = [tool for tool in visible if tool.enabled or options.all]
     if output.as_json:
         output.json({"server": options.server, "tools": [_as_json(tool) for tool in shown]})
     else:
-        _print(options, output, stocked, shown)
+        _print(options, output, visible, shown)
     return OK
 
 
-def _print(options: argparse.Namespace, output: Output, stocked: list[StockedTool], shown: list[StockedTool]) -> None:
+def _print(options: argparse.Namespace, output: Output, visible: list[VisibleTool], shown: list[VisibleTool]) -> None:
     out = output.out
-    enabled = sum(tool.enabled for tool in stocked)
-    counts = f"{enabled} enabled, {len(stocked) - enabled} disabled"
+    enabled = sum(tool.enabled for tool in visible)
+    counts = f"{enabled} enabled, {len(visible) - enabled} disabled"
     out.write(out.paint(f"Tools from {clean(options.server)} ({counts}):", "bold"))
     for tool in shown:
         sign = out.paint("✓", "green") if tool.enabled else out.paint("✗", "red")
@@ -44,13 +44,13 @@ def _print(options: argparse.Namespace, output: Output, stocked: list[StockedToo
             out.paragraph(f"Tags: {clean(', '.join(tool.tags))}", "  ", "dim")
 
 
-def _as_json(stocked: StockedTool) -> dict[str, Any]:
+def _as_json(visible: VisibleTool) -> dict[str, Any]:
     rendered: dict[str, Any] = {
-        "name": stocked.tool.name,
-        "summary": stocked.tool.summary,
-        "enabled": stocked.enabled,
-        "tags": list(stocked.tags),
+        "name": visible.tool.name,
+        "summary": visible.tool.summary,
+        "enabled": visible.enabled,
+        "tags": list(visible.tags),
     }
-    if not stocked.enabled:
-        rendered["reason"] = stocked.reason
+    if not visible.enabled:
+        rendered["reason"] = visible.reason
     return rendered

@@ -15,7 +15,7 @@ from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.type_source import Source, Subject, read_sources
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean, clean_json
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.types import Map, MapOf, TypeExpr
 from toolcrib.rtfs.write_type import rtfs_text
 from toolcrib.schema.signature import short_type, signature
@@ -28,7 +28,7 @@ Published = Callable[[TypeExpr], TypeExpr]
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     sources = read_sources(_text(options.file))
-    published: Published = (lambda type: type) if options.exact else seed_form
+    published: Published = (lambda type: type) if options.exact else published_form
     if output.as_json:
         output.json(_as_json(sources, published))
         return OK

@@ -40,12 +40,12 @@ class Paths:
         return self.config_dir / "toolcrib.yaml"
 
     @property
-    def catalogue(self) -> Path:
+    def catalog(self) -> Path:
         return self.state_dir / "catalogue.db"
 
     @property
     def search_index(self) -> Path:
-        """Where the search index is kept between runs; it can be made anew from the catalogue."""
+        """Where the search index is kept between runs; it can be made anew from the catalog."""
         return self.cache_dir / "search.index"
 
     @property
@@ -76,7 +76,7 @@ class Paths:
 
     @property
     def capabilities_dir(self) -> Path:
-        """Files for people to read, written from the catalogue."""
+        """Files for people to read, written from the catalog."""
         return self.state_dir / "capabilities"
 
     @property

@@ -95,12 +95,12 @@ def _take(values: dict[str, Any], scalar: Scalar, given: Any, where: str, source
 def _take_from_environment(values: dict[str, Any], scalar: Scalar, env: Mapping[str, str], findings: Findings) -> None:
     if text := env.get(scalar.variable):
         _take(values, scalar, _from_text(scalar, text), scalar.variable, ENVIRONMENT, findings)
-    elif scalar.seed_variable and (text := env.get(scalar.seed_variable)):
+    elif scalar.alias_variable and (text := env.get(scalar.alias_variable)):
         # A variable of another program: one it would refuse is no reason for us to stop.
         try:
             values[scalar.name] = check_scalar(scalar, _from_text(scalar, text))
         except ValueError as error:
-            findings.warn(f"{scalar.seed_variable} is not used: {error}")
+            findings.warn(f"{scalar.alias_variable} is not used: {error}")
 
 
 def _from_text(scalar: Scalar, text: str) -> Any:

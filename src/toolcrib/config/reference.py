@@ -66,7 +66,7 @@ def _default(scalar: Scalar) -> str:
 
 
 def _described(scalar: Scalar) -> str:
-    also = f" Also read from `{scalar.seed_variable}`." if scalar.seed_variable else ""
+    also = f" Also read from `{scalar.alias_variable}`." if scalar.alias_variable else ""
     return scalar.description + also
 
 

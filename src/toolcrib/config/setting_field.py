@@ -24,7 +24,7 @@ class Scalar:
     minimum: float | None = None
     maximum: float | None = None
     optional: bool = False
-    seed_variable: str = ""
+    alias_variable: str = ""
 
     @property
     def variable(self) -> str:

@@ -77,7 +77,7 @@ class Settings:
         86_400.0,
         "How long discovered tool definitions are kept before a server is read again; 0 is never.",
         0,
-        seed_variable="CCOS_MCP_CACHE_TTL",
+        alias_variable="CCOS_MCP_CACHE_TTL",
     )
     registry_cache_ttl_seconds: float = seconds(
         "registryCacheTtl", 3600.0, "How long an answer of the registry is kept; 0 is not at all.", 0

@@ -55,7 +55,9 @@ class SourceType:
 
 
 SOURCE_TYPES: Mapping[str, SourceType] = {
-    "claude-desktop": SourceType(read_claude_desktop, client_paths.claude_desktop, client_paths.claude_desktop_of_the_store),
+    "claude-desktop": SourceType(
+        read_claude_desktop, client_paths.claude_desktop, client_paths.claude_desktop_of_the_store
+    ),
     # Its file also holds the history of all conversations.
     "claude-code": SourceType(read_claude_code, client_paths.claude_code, max_bytes=64 * 1024 * 1024),
     "cursor": SourceType(read_cursor, client_paths.cursor),
@@ -83,7 +85,10 @@ SOURCE_TYPES: Mapping[str, SourceType] = {
     "crush": SourceType(read_crush, client_paths.crush),
     # After the clients: where one of them has Docker's own gateway, its servers are not wanted twice.
     "docker-mcp": SourceType(
-        read_docker_mcp, client_paths.docker_mcp, client_paths.docker_toolkit, companions=client_paths.beside_docker_registry
+        read_docker_mcp,
+        client_paths.docker_mcp,
+        client_paths.docker_toolkit,
+        companions=client_paths.beside_docker_registry,
     ),
     "mcp-json": SourceType(read_mcp_json),
     "custom": SourceType(read_custom),

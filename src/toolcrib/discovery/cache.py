@@ -1,4 +1,4 @@
-"""What servers and registries said a while ago, in memory and in files. Only a cache: the catalogue is the truth."""
+"""What servers and registries said a while ago, in memory and in files. Only a cache: the catalog is the truth."""
 
 from __future__ import annotations
 

@@ -57,10 +57,10 @@ class CapabilityDesk:
         return self.resources(resource, config)
 
     async def register(self, manifest: Manifest) -> None:
-        """Enter a capability in the marketplace and in the catalogue, as far as they are there."""
+        """Enter a capability in the marketplace and in the catalog, as far as they are there."""
         registers = [register for register in (self.marketplace, self.catalog) if register is not None]
         if not registers:
-            raise _missing("a marketplace or a catalogue", "register_capability")
+            raise _missing("a marketplace or a catalog", "register_capability")
         for register in registers:
             given = register.register(manifest)
             if inspect.isawaitable(given):

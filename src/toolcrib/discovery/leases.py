@@ -1,4 +1,4 @@
-"""The right to read a server: several gateways share one catalogue, and one of them reads."""
+"""The right to read a server: several gateways share one catalog, and one of them reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore, ServerRecord
+from toolcrib.errors import StoreUnavailable
 
 log = logging.getLogger(__name__)
 

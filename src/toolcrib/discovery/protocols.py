@@ -65,7 +65,7 @@ class RegistrySearch(Protocol):
 
 
 class CapabilityRegister(Protocol):
-    """A marketplace or a catalogue of capabilities."""
+    """A marketplace or a catalog of capabilities."""
 
     def register(self, manifest: Manifest) -> Awaitable[object] | object: ...
 

@@ -1,4 +1,4 @@
-"""Keeps the catalogue fresh in the background, a few servers at a time."""
+"""Keeps the catalog fresh in the background, a few servers at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS
-from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.discovery.journal import Journal
 from toolcrib.discovery.leases import Leases
 from toolcrib.discovery.slots import HeldTurn, Turns
 from toolcrib.discovery.timers import Timers
-from toolcrib.errors import CallTimeout, ToolcribError, UpstreamError
+from toolcrib.errors import CallTimeout, StoreUnavailable, ToolcribError, UpstreamError
 from toolcrib.model.reading import ServerReading
-from toolcrib.stock import Stock
+from toolcrib.workspace.catalog_view import CatalogView
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +31,15 @@ class Reader(Protocol):
     async def read(self, server: str, slot: AbstractAsyncContextManager[object]) -> ServerReading: ...
 
 
-class Discovery:
-    """Reads servers that are due; several gateways share the work through leases in the catalogue.
+class CatalogRefresher:
+    """Reads servers that are due; several gateways share the work through leases in the catalog.
 
     A server that can't be read is remembered with the reason, and tried anew later, each time after a longer wait.
     """
 
     def __init__(
         self,
-        stock: Stock,
+        view: CatalogView,
         store: CatalogStore,
         reader: Reader,
         *,
@@ -49,7 +49,7 @@ class Discovery:
         always_reread: bool = False,
         on_read: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._stock = stock
+        self._view = view
         self._reader = reader
         self._leases = Leases(store, owner, now)
         self._always_reread = always_reread
@@ -65,7 +65,7 @@ class Discovery:
         self._soon = Timers(self.refresh)
         self._retries = Timers(self._try_anew)
         self._tries_anew = False
-        self.journal = Journal(stock)
+        self.journal = Journal(view)
         self._read_here: set[str] = set()
         # Servers whose tools count no longer, and whether a reading that begins after that is under way.
         self._expired: dict[str, bool] = {}
@@ -79,8 +79,8 @@ class Discovery:
     def refresh_due(self) -> None:
         """Start reading every server that needs it, and keep trying those that can't be read; returns at once."""
         self._tries_anew = True
-        for server in self._stock.due():
-            wait = self._stock.seconds_to_retry(server)
+        for server in self._view.due():
+            wait = self._view.seconds_to_retry(server)
             if wait:
                 self._retries.start(server, wait)
             else:
@@ -88,17 +88,17 @@ class Discovery:
 
     def refresh(self, server: str) -> asyncio.Task[None] | None:
         """Read one server soon; asking again while it is being read adds one more reading, not many."""
-        if self._closed or server not in self._stock.specs:
+        if self._closed or server not in self._view.specs:
             return None
         running = self._tasks.get(server)
         if running is not None:
             self._again.add(server)
             return running
         # Noted now, while the reason to read is known: it may take long until it is this server's turn.
-        self._stock.follow_others()
+        self._view.follow_others()
         self._retries.cancel(server)
-        turns = self._turns if self._stock.broken(server) is None else self._retry_turns
-        task = asyncio.create_task(self._refresh(server, turns, self._stock.record(server)), name=f"read {server}")
+        turns = self._turns if self._view.broken(server) is None else self._retry_turns
+        task = asyncio.create_task(self._refresh(server, turns, self._view.record(server)), name=f"read {server}")
         self._tasks[server], self._turns_of[server] = task, turns
         self._attempted[server] = asyncio.get_running_loop().create_future()
         task.add_done_callback(lambda _: self._finished(server))
@@ -115,15 +115,15 @@ class Discovery:
 
     async def need_all(self) -> None:
         """The same as `need` for every server, all at once."""
-        await asyncio.gather(*(self.need(server) for server in list(self._stock.specs)))
+        await asyncio.gather(*(self.need(server) for server in list(self._view.specs)))
 
     async def need(self, server: str) -> None:
         """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
-        if server not in self._stock.specs:
+        if server not in self._view.specs:
             return
         first_need = server in self._expired or (self._always_reread and server not in self._read_here)
-        if self._stock.was_read(server) and not first_need:
-            if self._stock.is_old(server):
+        if self._view.was_read(server) and not first_need:
+            if self._view.is_old(server):
                 self.refresh(server)
             return
         task = self._tasks.get(server) or self.refresh(server)
@@ -150,7 +150,7 @@ class Discovery:
 
         That another gateway has been reading it for so long says nothing yet.
         """
-        task, spec = self._tasks.get(server), self._stock.specs.get(server)
+        task, spec = self._tasks.get(server), self._view.specs.get(server)
         if task is None or spec is None:
             return False
         is_ours = server in self._leased
@@ -173,7 +173,7 @@ class Discovery:
         """Wait until one of the running readings has brought tools, but no longer than `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._tasks and not self._stock.tool_count():
+                while self._tasks and not self._view.tool_count():
                     await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
 
     def configure(self, *, max_parallel: int, always_reread: bool) -> None:
@@ -191,7 +191,7 @@ class Discovery:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _is_first_reading(self, server: str) -> bool:
-        return not (self._stock.was_read(server) or self.failure(server) or self._stock.broken(server))
+        return not (self._view.was_read(server) or self.failure(server) or self._view.broken(server))
 
     def _attempt_failed(self, server: str, error: ToolcribError) -> None:
         self.journal.note_failure(server, error)
@@ -209,14 +209,14 @@ class Discovery:
             self.changed(server)
 
     def _try_anew(self, server: str) -> None:
-        self._stock.follow_others()
+        self._view.follow_others()
         try:
-            if self._stock.was_read(server) and self._stock.broken(server) is None:
+            if self._view.was_read(server) and self._view.broken(server) is None:
                 self.journal.forget_failure(server)  # Another gateway could read it.
             else:
                 self.refresh(server)
         except StoreUnavailable as trouble:
-            log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
+            log.warning("%s: the catalog could not be used: %s", server, trouble.message)
             self._retries.start(server, FIRST_RETRY_SECONDS)
 
     async def _refresh(self, server: str, turns: Turns, known: ServerRecord | None) -> None:
@@ -229,7 +229,7 @@ class Discovery:
                 self._leased.add(server)
                 await self._read(server, turn)
         except StoreUnavailable as trouble:
-            log.warning("%s: the catalogue could not be used: %s", server, trouble.message)
+            log.warning("%s: the catalog could not be used: %s", server, trouble.message)
         finally:
             turn.give_back()
             self._leased.discard(server)
@@ -237,7 +237,7 @@ class Discovery:
         self._read_here.add(server)
         if self._expired.get(server):  # not if it expired once more meanwhile
             del self._expired[server]
-        self._stock.follow_others()
+        self._view.follow_others()
         self._plan_retry(server)
 
     def _is_settled(self, server: str, known: ServerRecord | None, record: ServerRecord | None) -> bool:
@@ -251,16 +251,16 @@ class Discovery:
 
     def _plan_retry(self, server: str) -> None:
         try:
-            wait = self._stock.seconds_to_retry(server)
+            wait = self._view.seconds_to_retry(server)
         except StoreUnavailable:
             wait = None
         if wait is None and self.failure(server) is not None:
             wait = FIRST_RETRY_SECONDS  # The failure could not be written down.
-        if self._tries_anew and wait is not None and server in self._stock.specs:
+        if self._tries_anew and wait is not None and server in self._view.specs:
             self._retries.start(server, wait)
 
     async def _read(self, server: str, turn: HeldTurn) -> None:
-        spec = self._stock.specs.get(server)
+        spec = self._view.specs.get(server)
         if spec is None:
             return
         try:

@@ -221,7 +221,7 @@ class MCPDiscoveryService:
         return self._capabilities.resource_manifest(resource, config)
 
     async def register_capability(self, manifest: Manifest) -> None:
-        """Enter a capability in the marketplace and in the catalogue."""
+        """Enter a capability in the marketplace and in the catalog."""
         await self._capabilities.register(manifest)
 
     # -- inside

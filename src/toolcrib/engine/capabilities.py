@@ -1,4 +1,4 @@
-"""Capabilities, proposals and their files, wired to the stock."""
+"""Capabilities, proposals and their files, wired to the view."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from toolcrib.approvals.approvals import Approvals
 from toolcrib.approvals.events import Event, Tell, nobody
 from toolcrib.approvals.store import CapabilityStore
 from toolcrib.calls.audit_log import AuditLog, AuditRecord
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.ccos.capability_catalog import CapabilityCatalogue
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.export import CapabilityFiles
-from toolcrib.ccos.known_capability import ShelvedTool
+from toolcrib.ccos.known_capability import ListedTool
 from toolcrib.ccos.marketplace import Marketplace
 from toolcrib.ccos.registrations import Registrations
 from toolcrib.ccos.review import Review
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.engine.offline import Offline, open_reading
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 from toolcrib.search.loading import loaded_index
-from toolcrib.stock import Stock, StockedTool
 from toolcrib.storage.memory_capabilities import MemoryCapabilities
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 if TYPE_CHECKING:
     from toolcrib.search.index import ToolIndex
@@ -40,11 +41,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """All there is to do with capabilities; close it with the catalogue."""
+    """All there is to do with capabilities; close it with the catalog."""
 
     store: CapabilityStore
     review: Review
-    catalogue: CapabilityCatalogue
+    catalog: CapabilityCatalog
     marketplace: Marketplace
     files: CapabilityFiles
 
@@ -71,11 +72,11 @@ def open_capabilities(
     store = _open_store(paths)
     approvals = Approvals(store, now=time.time, new_id=_new_id, configured=configured, tell=tell)
     registrations = Registrations(store, now=time.time)
-    shelves = StockShelves(offline.stock, offline.store)
-    catalogue = CapabilityCatalogue(registrations, approvals, shelves, _new_index)
+    tools = ViewedTools(offline.view, offline.store)
+    catalog = CapabilityCatalog(registrations, approvals, tools, _new_index)
     files = capability_files(paths)
-    marketplace = Marketplace(catalogue, registrations, now=time.time, tell=tell)
-    return Capabilities(store, Review(approvals, files), catalogue, marketplace, files)
+    marketplace = Marketplace(catalog, registrations, now=time.time, tell=tell)
+    return Capabilities(store, Review(approvals, files), catalog, marketplace, files)
 
 
 def capability_files(paths: Paths) -> CapabilityFiles:
@@ -87,7 +88,7 @@ def capability_files(paths: Paths) -> CapabilityFiles:
 def read_capabilities(
     settings: Settings, env: Mapping[str, str] | None = None, *, tell: Tell = nobody
 ) -> Iterator[Capabilities]:
-    """Capabilities and proposals of this configuration, from the catalogue; no server is started."""
+    """Capabilities and proposals of this configuration, from the catalog; no server is started."""
     paths = Paths.of(os.environ if env is None else env)
     configured = {spec.name: spec for spec in settings.servers}
     offline = open_reading(settings, paths)
@@ -120,37 +121,37 @@ def audited(audit: AuditLog, face: str) -> Tell:
     return tell
 
 
-class StockShelves:
-    """The tools of the stock, and those the catalogue remembers of servers that are gone."""
+class ViewedTools:
+    """The tools of the view, and those the catalog remembers of servers that are gone."""
 
-    def __init__(self, stock: Stock, store: CatalogStore) -> None:
-        self._stock = stock
+    def __init__(self, view: CatalogView, store: CatalogStore) -> None:
+        self._view = view
         self._store = store
 
     def is_configured(self, server: str) -> bool:
-        return server in self._stock.specs
+        return server in self._view.specs
 
-    def shelved_tools(self) -> Iterator[ShelvedTool]:
-        for name, spec in self._stock.specs.items():
-            for stocked in self._stock.shelf(name).values():
-                if not stocked.is_fallback:
-                    yield self._shelved(stocked, spec)
+    def listed_tools(self) -> Iterator[ListedTool]:
+        for name, spec in self._view.specs.items():
+            for visible in self._view.tools(name).values():
+                if not visible.is_fallback:
+                    yield self._listed(visible, spec)
         for tool in self._store.all_tools():
-            if tool.server not in self._stock.specs:
-                yield ShelvedTool(tool, None)
+            if tool.server not in self._view.specs:
+                yield ListedTool(tool, None)
 
-    def _shelved(self, stocked: StockedTool, spec: ServerSpec) -> ShelvedTool:
-        reason = "" if stocked.enabled else stocked.reason or "the rules disable it"
-        return ShelvedTool(stocked.tool, spec, stocked.upstream_name, reason, lambda: self._learnt(stocked))
+    def _listed(self, visible: VisibleTool, spec: ServerSpec) -> ListedTool:
+        reason = "" if visible.enabled else visible.reason or "the rules disable it"
+        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible))
 
-    def _learnt(self, stocked: StockedTool) -> Mapping[str, Any] | None:
-        shape = self._stock.learnt_shape(stocked)
+    def _learnt(self, visible: VisibleTool) -> Mapping[str, Any] | None:
+        shape = self._view.learnt_shape(visible)
         return shape.schema if shape is not None and shape.schema else None
 
 
 def _open_store(paths: Paths) -> CapabilityStore:
     try:
-        return SqliteCapabilities(paths.catalogue)
+        return SqliteCapabilities(paths.catalog)
     except StoreUnavailable as trouble:
         log.warning("proposals are kept in memory only: %s", trouble.message)
         return MemoryCapabilities()

@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
-from toolcrib.calls.output_shapes import Learner
+from toolcrib.calls.output_shapes import OutputShapes
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.reads import ConfiguredReads, ServerReads
-from toolcrib.discovery.refresher import Discovery
+from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.engine.adapters.registry import ServiceRegistry
 from toolcrib.engine.capabilities import Capabilities, audited, open_capabilities
 from toolcrib.engine.discovery_settings import discovery_options, open_cache
 from toolcrib.engine.from_settings import audit_file, connection_policy, link_opener
 from toolcrib.engine.gateway_rows import Presence
-from toolcrib.engine.indexer import Study
+from toolcrib.engine.indexer import Indexer
 from toolcrib.engine.offline import offered, open_offline
 from toolcrib.engine.registry import open_hints
 from toolcrib.limits.rate import RateLimiter
@@ -58,7 +58,7 @@ class GatewayParts:
         self.pool = Pool(
             self._opener,
             connection_policy(settings),
-            known_identity=self.offline.stock.identity,
+            known_identity=self.offline.view.identity,
             on_connected=self._connected,
             on_tools_changed=self._tools_changed,
         )
@@ -66,25 +66,27 @@ class GatewayParts:
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
         self.reads = ServerReads(self.pool, self.limiter)
         self.cache = open_cache(settings, self.paths)
-        self.discovery = self._opened_discovery(owner)
+        self.refresher = self._opened_refresher(owner)
         self.presence = Presence(self.offline.store, owner, face, self._statuses)
-        self.study = Study(self.offline.stock, when_learnt)
+        self.indexer = Indexer(self.offline.view, when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.hints = open_hints(settings, self.paths, partial(asyncio.get_running_loop().run_in_executor, None))
         self.registry = ServiceRegistry(lambda: self.settings, self.paths, self.limiter)
-        self.learner = Learner(self.offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
+        self.output_shapes = OutputShapes(
+            self.offline.store, is_enabled=lambda: self.settings.learn_shapes, now=time.time
+        )
         self._capabilities: Capabilities | None = None
 
-    def _opened_discovery(self, owner: str) -> Discovery:
-        return Discovery(
-            self.offline.stock,
+    def _opened_refresher(self, owner: str) -> CatalogRefresher:
+        return CatalogRefresher(
+            self.offline.view,
             self.offline.store,
-            ConfiguredReads(self.reads, lambda: self.offline.stock.specs, self.options),
+            ConfiguredReads(self.reads, lambda: self.offline.view.specs, self.options),
             owner=owner,
             max_parallel=self.settings.max_parallel_discoveries,
             now=time.time,
             always_reread=not self.settings.cache_enabled,
-            # The catalogue knows better from now on.
+            # The catalog knows better from now on.
             on_read=self.cache.clear_server,
         )
 
@@ -111,20 +113,20 @@ class GatewayParts:
         """Let other settings hold from now on."""
         self.offline.configure(fresh)
         self.settings = fresh
-        self.discovery.configure(max_parallel=fresh.max_parallel_discoveries, always_reread=not fresh.cache_enabled)
+        self.refresher.configure(max_parallel=fresh.max_parallel_discoveries, always_reread=not fresh.cache_enabled)
         self.cache.tool_ttl_seconds = fresh.tool_cache_ttl_seconds
         self.cache.registry_ttl_seconds = fresh.registry_cache_ttl_seconds
         await self.connect_configured()
-        self.discovery.refresh_due()
+        self.refresher.refresh_due()
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
-        await self.study.close()
-        await self.discovery.close()
+        await self.indexer.close()
+        await self.refresher.close()
         await self.pool.close()
         await self._opener.close()
         await self.presence.close()
-        await self.learner.close()
+        await self.output_shapes.close()
         if self._capabilities is not None:
             self._capabilities.close()
         self.offline.store.close()
@@ -134,16 +136,16 @@ class GatewayParts:
 
     def _connected(self, server: str, identity: Identity) -> None:
         """A server that came back may have changed: its list is looked up anew, another version is read again."""
-        known = self.offline.stock.identity(server)
-        self.offline.stock.drop_shelf(server)
+        known = self.offline.view.identity(server)
+        self.offline.view.drop_tools(server)
         if known is not None and _differ(known, identity):
-            self.discovery.refresh(server)
+            self.refresher.refresh(server)
 
     def _tools_changed(self, server: str) -> None:
-        self.discovery.changed(server)
+        self.refresher.changed(server)
 
     def _statuses(self) -> dict[str, str]:
-        return {name: self.pool.status(name).state for name in self.offline.stock.specs}
+        return {name: self.pool.status(name).state for name in self.offline.view.specs}
 
 
 def _differ(known: Identity, met: Identity) -> bool:

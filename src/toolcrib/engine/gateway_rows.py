@@ -1,4 +1,4 @@
-"""A row in the catalogue for as long as this gateway runs, so that others know of it."""
+"""A row in the catalog for as long as this gateway runs, so that others know of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from toolcrib.catalog.store import CatalogStore, GatewayRow, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore, GatewayRow
+from toolcrib.errors import StoreUnavailable
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
-from toolcrib.calls.resolve_tool import Admit
+from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
-from toolcrib.calls.validate_arguments import CheckArguments
+from toolcrib.calls.validate_arguments import ValidateArguments
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.adapters.capabilities import capability_desk
@@ -40,7 +40,7 @@ def wired_gateway(
     parts: GatewayParts, *, reload: Callable[[], Awaitable[Settings]], learn: Callable[[float], Awaitable[bool]]
 ) -> Gateway:
     """The gateway whose calls meet every step, and whose answers come from these parts."""
-    stock, shelf = parts.offline.stock, result_files(parts.settings, parts.paths)
+    view, shelf = parts.offline.view, result_files(parts.settings, parts.paths)
 
     async def introspect_server(call: ToolCall) -> ToolResult:
         strangers = Strangers(service, seconds=parts.settings.list_timeout_seconds)
@@ -53,7 +53,7 @@ def wired_gateway(
         return await listed_more(gateway, call.arguments)
 
     more = {"introspect_server": introspect_server, LIST_MORE: list_more}
-    built_in = BuiltIn(stock, shelf, more, display=display)
+    built_in = BuiltIn(view, shelf, more, display=display)
 
     async def call_tool(call: ToolCall) -> ToolResult:
         return await (built_in.call(call) if call.server == BUILT_IN_SERVER else parts.pool.call(call))
@@ -62,11 +62,11 @@ def wired_gateway(
         return parts.settings.introspection_inputs
 
     chained = _chain(parts, call_tool)
-    introspector = Introspector(stock, parts.offline.store, chained, inputs=inputs, now=time.time)
-    service = _service(parts, chained, OutputSchemas(stock, introspector, inputs))
+    introspector = Introspector(view, parts.offline.store, chained, inputs=inputs, now=time.time)
+    service = _service(parts, chained, OutputSchemas(view, introspector, inputs))
     gateway = Gateway(
-        stock=stock,
-        discovery=parts.discovery,
+        view=view,
+        refresher=parts.refresher,
         discovery_service=service,
         connections=parts.pool,
         call_tool=chained,
@@ -82,21 +82,21 @@ def wired_gateway(
 
 def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
     def limit_of(server: str) -> RateLimitConfig | None:
-        return call_limit(parts.settings, parts.offline.stock.specs.get(server))
+        return call_limit(parts.settings, parts.offline.view.specs.get(server))
 
     return build_chain(
         [
             Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
-            Admit(
-                parts.offline.stock,
-                parts.discovery,
+            ResolveTool(
+                parts.offline.view,
+                parts.refresher,
                 declared_seconds=lambda: parts.settings.startup_timeout_seconds,
             ),
-            CheckArguments(ArgumentChecker(), parts.settings.max_nesting),
+            ValidateArguments(ArgumentChecker(), parts.settings.max_nesting),
             LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
             Retry(),
             LimitRate(parts.limiter, limit_of),  # every attempt spends the server's quota
-            Observe(parts.learner),  # innermost: learns only from what servers really answered
+            Observe(parts.output_shapes),  # innermost: learns only from what servers really answered
         ],
         call_tool,
     )
@@ -107,10 +107,10 @@ def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSch
         parts.reads,
         parts.cache,
         options=parts.options,
-        configured=lambda: tuple(parts.offline.stock.specs.values()),
-        journal=parts.discovery.journal,
+        configured=lambda: tuple(parts.offline.view.specs.values()),
+        journal=parts.refresher.journal,
         registry=parts.registry,
-        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths), parts.offline.stock.own_name),
+        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths), parts.offline.view.own_name),
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,

@@ -6,20 +6,20 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.stock import Stock
+from toolcrib.errors import StoreUnavailable
+from toolcrib.workspace.catalog_view import CatalogView
 
 log = logging.getLogger(__name__)
 
 
-class Study:
-    """Keeps the index of a stock up to date; a search never waits for it.
+class Indexer:
+    """Keeps the index of a view up to date; a search never waits for it.
 
     `when_learnt` is called in a thread, each time that something was learnt and nothing is left.
     """
 
-    def __init__(self, stock: Stock, when_learnt: Callable[[], None] = lambda: None) -> None:
-        self._stock = stock
+    def __init__(self, view: CatalogView, when_learnt: Callable[[], None] = lambda: None) -> None:
+        self._view = view
         self._when_learnt = when_learnt
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
@@ -29,9 +29,9 @@ class Study:
         """Begin, if that was not done; `when_indexed` is called once, as soon as all tools can be found by their words."""
         if self._task is not None:
             return
-        self._stock.call_on_change(self._changed.set)
+        self._view.call_on_change(self._changed.set)
         self._changed.set()
-        self._task = asyncio.create_task(self._work(when_indexed), name="study")
+        self._task = asyncio.create_task(self._work(when_indexed), name="indexer")
 
     async def settle(self, seconds: float) -> bool:
         """Wait until nothing is left to learn, but no longer than `seconds`; whether that was reached."""
@@ -67,21 +67,21 @@ class Study:
                 if learnt:
                     await self._tell_learnt()
             except StoreUnavailable as trouble:
-                log.warning("the search index waits for the catalogue: %s", trouble.message)
+                log.warning("the search index waits for the catalog: %s", trouble.message)
             except Exception as trouble:  # the next change of a tool is indexed all the same
                 log.warning("the search index could not be renewed: %r", trouble, exc_info=_is_debug())
             self._settled.set()
 
     async def _index(self) -> None:
-        for _ in iter(self._stock.index_next, False):
+        for _ in iter(self._view.index_next, False):
             await asyncio.sleep(0)  # others first
 
     async def _learn(self) -> bool:
-        """Lesson by lesson; what was added meanwhile is indexed in between. Whether there was any lesson."""
+        """EncodingBatch by batch; what was added meanwhile is indexed in between. Whether there was any batch."""
         learnt = False
-        while (lesson := self._stock.finder.next_lesson()) is not None:
-            vectors = await asyncio.to_thread(lesson.learn)
-            self._stock.finder.take(lesson, vectors)
+        while (batch := self._view.search_index.next_batch()) is not None:
+            vectors = await asyncio.to_thread(batch.learn)
+            self._view.search_index.take(batch, vectors)
             await self._index()
             learnt = True
         return learnt
@@ -93,7 +93,7 @@ class Study:
             log.debug("what follows on learning failed", exc_info=True)
 
     async def _write(self) -> None:
-        write = self._stock.finder.to_write()
+        write = self._view.search_index.to_write()
         if write is not None:
             await asyncio.to_thread(write)
 

@@ -1,4 +1,4 @@
-"""What needs no server process: configuration, catalogue, rules and search, wired together."""
+"""What needs no server process: configuration, catalog, rules and search, wired together."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from dataclasses import dataclass, replace
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, StoreUnavailable
 from toolcrib.model.server import ServerSpec
 from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
+from toolcrib.workspace.catalog_view import CatalogView
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Offline:
-    """The catalogue and the stock made from it."""
+    """The catalog and the view made from it."""
 
     store: CatalogStore
-    stock: Stock
+    view: CatalogView
 
     def configure(self, settings: Settings) -> None:
         """Show what these settings name, under these rules."""
         specs, rules = offered(settings), rule_book(settings)
-        self.stock.retime(
+        self.view.retime(
             settings.cache_ttl_seconds,
             _freshness(settings),
             max_indexed=settings.max_indexed_tools,
             max_enabled=settings.max_tools,
         )
-        self.stock.configure(specs, rules)
+        self.view.configure(specs, rules)
         _mark_gone(self.store, specs)
 
 
 def open_offline(settings: Settings, paths: Paths) -> Offline:
-    """For a gateway: what left the configuration is marked so in the catalogue."""
-    store = open_catalogue(paths)
-    offline = Offline(store, _stock(store, settings, paths))
+    """For a gateway: what left the configuration is marked so in the catalog."""
+    store = open_catalog(paths)
+    offline = Offline(store, _view(store, settings, paths))
     offline.configure(settings)
     return offline
 
 
 def open_reading(settings: Settings, paths: Paths) -> Offline:
-    """For a command that only looks: the catalogue stays as it is."""
-    store = open_catalogue(paths)
-    stock = _stock(store, settings, paths)
-    stock.configure(offered(settings), rule_book(settings))
-    return Offline(store, stock)
+    """For a command that only looks: the catalog stays as it is."""
+    store = open_catalog(paths)
+    view = _view(store, settings, paths)
+    view.configure(offered(settings), rule_book(settings))
+    return Offline(store, view)
 
 
-def open_catalogue(paths: Paths) -> CatalogStore:
-    """The catalogue on disk, or one in memory where the disk can't be used."""
+def open_catalog(paths: Paths) -> CatalogStore:
+    """The catalog on disk, or one in memory where the disk can't be used."""
     try:
-        return SqliteCatalog(paths.catalogue)
+        return SqliteCatalog(paths.catalog)
     except StoreUnavailable as trouble:
-        log.warning("the catalogue is kept in memory only: %s", trouble.message)
+        log.warning("the catalog is kept in memory only: %s", trouble.message)
         return MemoryCatalog()
 
 
@@ -83,8 +83,8 @@ def rule_book(settings: Settings) -> RuleBook:
         raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
 
 
-def _stock(store: CatalogStore, settings: Settings, paths: Paths) -> Stock:
-    return Stock(
+def _view(store: CatalogStore, settings: Settings, paths: Paths) -> CatalogView:
+    return CatalogView(
         store,
         now=time.time,
         cache_seconds=settings.cache_ttl_seconds,
@@ -112,4 +112,4 @@ def _mark_gone(store: CatalogStore, specs: Iterable[ServerSpec]) -> None:
         if back:
             store.mark_stale(back, stale=False)
     except StoreUnavailable as trouble:
-        log.warning("the catalogue could not be updated: %s", trouble.message)
+        log.warning("the catalog could not be updated: %s", trouble.message)

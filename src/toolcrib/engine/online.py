@@ -82,8 +82,8 @@ class Online:
         await self._parts.connect_configured()
         self._parts.presence.start()
         if read_due:
-            self._parts.discovery.refresh_due()
-            self._parts.study.start(self._tell_of_shadowed_rules)
+            self._parts.refresher.refresh_due()
+            self._parts.indexer.start(self._tell_of_shadowed_rules)
         if not self._is_fixed:
             self._watching = asyncio.create_task(self._watch())
             await asyncio.sleep(0)  # let it look once, so that no edit from now on is missed
@@ -129,13 +129,13 @@ class Online:
             log.warning("the edited configuration could not be taken over: %r", error, exc_info=is_debug)
 
     async def _learn(self, seconds: float) -> bool:
-        self._parts.study.start(self._tell_of_shadowed_rules)
-        return await self._parts.study.settle(seconds)
+        self._parts.indexer.start(self._tell_of_shadowed_rules)
+        return await self._parts.indexer.settle(seconds)
 
     def _tell_of_shadowed_rules(self) -> None:
         """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""
         if self._parts.settings.rule_precedence != "deny":
-            for warning in self._parts.offline.stock.warnings:
+            for warning in self._parts.offline.view.warnings:
                 log.warning("%s", warning)
 
 

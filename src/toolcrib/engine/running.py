@@ -1,4 +1,4 @@
-"""Which gateways run now, as the catalogue records them."""
+"""Which gateways run now, as the catalog records them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from toolcrib.catalog.store import CatalogStore, GatewayRow, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore, GatewayRow
+from toolcrib.errors import StoreUnavailable
 
 # A gateway renews its row every ten seconds; a much older one was left behind.
 LOST_SECONDS = 60.0

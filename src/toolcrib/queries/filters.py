@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from toolcrib.errors import ValidationError
 from toolcrib.rules.name_patterns import NamePatterns, name_patterns
-from toolcrib.stock import Stock, StockedTool
 from toolcrib.topics.categories import CATEGORIES, infer_categories
 from toolcrib.topics.domains import domain_matches, infer_domains
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 _FILTER_WORD = re.compile(r"(?:^|(?<=\s))(domain|category):(\S+)")
 
@@ -31,9 +31,9 @@ class ToolFilter:
     def __bool__(self) -> bool:
         return self.domain is not None or self.category is not None or self.names is not None
 
-    def __call__(self, stocked: StockedTool) -> bool:
-        server, name = stocked.tool.server, stocked.upstream_name
-        if self.names is not None and not self.names.fit(server, stocked.tool.name):
+    def __call__(self, visible: VisibleTool) -> bool:
+        server, name = visible.tool.server, visible.upstream_name
+        if self.names is not None and not self.names.fit(server, visible.tool.name):
             return False
         if self.category is not None and self.category not in infer_categories(name):
             return False
@@ -41,14 +41,14 @@ class ToolFilter:
         return wanted is None or domain_matches(wanted, infer_domains(server, name)[-1])
 
 
-def split_query(query: str, domain: str | None, category: str | None, stock: Stock) -> tuple[str, ToolFilter]:
+def split_query(query: str, domain: str | None, category: str | None, view: CatalogView) -> tuple[str, ToolFilter]:
     """The words to search for and the filter: `domain:github category:read issues` narrows like the two options do.
 
     Words that are all patterns, such as `*issue*` or `/^git_/`, are meant for names: then there are no words left.
     """
     options = {"domain": domain, "category": category}
     # A server may be called "domain": then `domain:lookup` is the name of a tool.
-    names = [name for name, value in options.items() if value is None and not stock.knows(name)]
+    names = [name for name, value in options.items() if value is None and not view.knows(name)]
 
     def take(found: re.Match[str]) -> str:
         name, value = found.groups()
@@ -63,12 +63,12 @@ def split_query(query: str, domain: str | None, category: str | None, stock: Sto
 
 
 def find_tools(
-    stock: Stock, words: str, passes: ToolFilter, *, server: str | None, limit: int, include_disabled: bool
-) -> list[tuple[StockedTool, float]]:
+    view: CatalogView, words: str, passes: ToolFilter, *, server: str | None, limit: int, include_disabled: bool
+) -> list[tuple[VisibleTool, float]]:
     """The best matches for the words among the tools that pass; without words, all that pass."""
     if not words:
-        return stock.select(passes, server=server, limit=limit, include_disabled=include_disabled)
-    return stock.search(words, server=server, limit=limit, include_disabled=include_disabled, passes=passes or None)
+        return view.select(passes, server=server, limit=limit, include_disabled=include_disabled)
+    return view.search(words, server=server, limit=limit, include_disabled=include_disabled, passes=passes or None)
 
 
 def category_named(given: str) -> str:

@@ -1,4 +1,4 @@
-"""The stock as callers are shown it, the same for the gateway and for commands that only read."""
+"""The view as callers are shown it, the same for the gateway and for commands that only read."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from toolcrib.catalog.store import StoreUnavailable
 from toolcrib.config.written_entry import entry_of
-from toolcrib.errors import ValidationError
+from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.masking.entries import masked_entry
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
-from toolcrib.stock import Stock, StockedTool
 from toolcrib.topics.domains import extract_primary_domain, infer_domains, topics
 from toolcrib.topics.topic_words import known_topics
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 
-def server_view(stock: Stock, name: str, status: ServerStatus) -> ServerSummary:
+def server_view(view: CatalogView, name: str, status: ServerStatus) -> ServerSummary:
     """One server; `status` is what its connection says, and the reason of the last failed reading is added."""
-    spec, shelf = stock.specs[name], stock.shelf(name)
+    spec, shelf = view.specs[name], view.tools(name)
     return ServerSummary(
         name=name,
-        description=spec.description or _own_words(stock, name),
+        description=spec.description or _own_words(view, name),
         tool_count=len(shelf),
-        enabled_count=sum(stocked.enabled for stocked in shelf.values()),
-        status=_with_error(stock, name, status),
+        enabled_count=sum(visible.enabled for visible in shelf.values()),
+        status=_with_error(view, name, status),
         title=spec.title,
         transport=spec.launch.transport,
         configure=partial(shown_entry, spec),
@@ -39,14 +38,14 @@ def shown_entry(spec: ServerSpec) -> Mapping[str, Any]:
     return entry
 
 
-def tool_view(stocked: StockedTool) -> ToolSummary:
-    tool = stocked.tool
-    return ToolSummary(tool.server, tool.name, tool.summary, stocked.enabled, stocked.tags)
+def tool_view(visible: VisibleTool) -> ToolSummary:
+    tool = visible.tool
+    return ToolSummary(tool.server, tool.name, tool.summary, visible.enabled, visible.tags)
 
 
-def hit_view(stocked: StockedTool, relevance: float) -> SearchHit:
-    tool = stocked.tool
-    return SearchHit(tool.server, tool.name, tool.summary, relevance, stocked.tags, stocked.enabled)
+def hit_view(visible: VisibleTool, relevance: float) -> SearchHit:
+    tool = visible.tool
+    return SearchHit(tool.server, tool.name, tool.summary, relevance, visible.tags, visible.enabled)
 
 
 def near_domains(hits: Sequence[SearchHit]) -> tuple[str, ...]:
@@ -64,33 +63,33 @@ def check_query(query: str, limit: int | None, *, longest: int, is_filtered: boo
         raise ValidationError(f"limit must be 1 or more, not {limit}")
 
 
-def _own_words(stock: Stock, name: str) -> str:
-    identity = stock.identity(name)
+def _own_words(view: CatalogView, name: str) -> str:
+    identity = view.identity(name)
     described = str(identity.server_info.get("description") or "") if identity is not None else ""
-    return described or _told_by_its_tools(stock, name) or f"MCP server: {name}"
+    return described or _told_by_its_tools(view, name) or f"MCP server: {name}"
 
 
-def _told_by_its_tools(stock: Stock, name: str) -> str:
+def _told_by_its_tools(view: CatalogView, name: str) -> str:
     """`github: issues, pull requests, files`, from the names of the tools that may be used."""
     domain = extract_primary_domain(name)
-    found = [topic for topic in topics(_enabled_names(stock, name)) if topic != domain]
+    found = [topic for topic in topics(_enabled_names(view, name)) if topic != domain]
     return f"{domain}: {', '.join(found)}" if found else ""
 
 
-def counter_topics(stock: Stock, servers: Iterable[str], most: int) -> list[str]:
+def counter_topics(view: CatalogView, servers: Iterable[str], most: int) -> list[str]:
     """What the tools of some servers are about, only in words we know: this text stands where clients trust it."""
     try:
-        return known_topics((tool for name in servers for tool in _enabled_names(stock, name)), most)
+        return known_topics((tool for name in servers for tool in _enabled_names(view, name)), most)
     except StoreUnavailable:
-        return []  # a gateway whose catalogue can't be read now starts all the same
+        return []  # a gateway whose catalog can't be read now starts all the same
 
 
-def _enabled_names(stock: Stock, name: str) -> Iterable[str]:
-    return (stocked.upstream_name for stocked in stock.shelf(name).values() if stocked.enabled)
+def _enabled_names(view: CatalogView, name: str) -> Iterable[str]:
+    return (visible.upstream_name for visible in view.tools(name).values() if visible.enabled)
 
 
-def _with_error(stock: Stock, name: str, status: ServerStatus) -> ServerStatus:
-    record = stock.record(name)
+def _with_error(view: CatalogView, name: str, status: ServerStatus) -> ServerStatus:
+    record = view.record(name)
     if status.state == "disconnected" and record is not None and record.error:
         return ServerStatus("error", record.error)
     return status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import StoreUnavailable
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.mirror_index import MirrorIndex
 from toolcrib.registry.search import RegistrySearch

@@ -9,8 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import NotInRegistry
+from toolcrib.errors import NotInRegistry, StoreUnavailable
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.mirror import Mirror, Mirrored
 from toolcrib.registry.mirror_index import MirrorIndex

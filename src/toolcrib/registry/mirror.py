@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import StoreUnavailable
 from toolcrib.registry.answers import KeptAnswer
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.mirror_file import MirrorFile

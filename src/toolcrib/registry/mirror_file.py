@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import StoreUnavailable
 
 _BUSY_SECONDS = 5.0
 # Another number means another shape: the old file is emptied, the next sync fills it again.

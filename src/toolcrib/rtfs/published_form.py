@@ -36,7 +36,7 @@ from toolcrib.rtfs.types import (
 _TYPES_OF_LITERALS = {"nil": NIL, "bool": BOOL, "int": INT, "float": FLOAT, "keyword": KEYWORD}
 
 
-def seed_form(type: TypeExpr) -> TypeExpr:
+def published_form(type: TypeExpr) -> TypeExpr:
     """The type without values and bounds; a lone :nil becomes :any, an entry that may be :nil becomes optional."""
     widened = _widened(type)
     return ANY if widened == NIL else widened
@@ -61,22 +61,22 @@ def _widened(type: TypeExpr) -> TypeExpr:
         return union_of(map(_widened, type.members))
     if isinstance(type, Map):
         rest = None if type.rest in {None, NEVER} else type.rest
-        return Map(tuple(map(_entry, type.entries)), None if rest is None else seed_form(rest))
+        return Map(tuple(map(_entry, type.entries)), None if rest is None else published_form(rest))
     return _with_inner_types(type)
 
 
 def _with_inner_types(type: TypeExpr) -> TypeExpr:
     if isinstance(type, Vector):
-        return Vector(seed_form(type.item))
+        return Vector(published_form(type.item))
     if isinstance(type, Tuple):
-        return Tuple(tuple(map(seed_form, type.items)))
+        return Tuple(tuple(map(published_form, type.items)))
     if isinstance(type, MapOf):
-        return MapOf(seed_form(type.key), seed_form(type.value))
+        return MapOf(published_form(type.key), published_form(type.value))
     if isinstance(type, Array):
-        return Array(seed_form(type.item), type.dimensions)
+        return Array(published_form(type.item), type.dimensions)
     if isinstance(type, Fn):
-        rest = None if type.rest is None else seed_form(type.rest)
-        return Fn(tuple(map(seed_form, type.parameters)), rest, seed_form(type.result))
+        rest = None if type.rest is None else published_form(type.rest)
+        return Fn(tuple(map(published_form, type.parameters)), rest, published_form(type.result))
     return type
 
 

@@ -48,7 +48,7 @@ class Converted:
 
 
 def convert(schema: Any) -> Converted:
-    """The exact type of a schema, values and bounds included; `rtfs.seed_form` makes the published one of it."""
+    """The exact type of a schema, values and bounds included; `rtfs.published_form` makes the published one of it."""
     converter = _Converter(schema)
     try:
         found = converter.type(schema, _Place(references=frozenset(("#",))))

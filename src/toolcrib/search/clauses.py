@@ -1,4 +1,4 @@
-"""A long request taken apart into the wishes it is made of."""
+"""A long request taken apart into the intents it is made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_CLAUSES = 3
 _FEWEST_WORDS = 3
 # Of a text longer than this the encoder reads only beginnings: what a long story leads up to stands alone, to be read.
 _LONG_STORY = 1_000
-# After "and" or a comma, these begin another wish; other words go on with the same one ("white and black").
+# After "and" or a comma, these begin another intent; other words go on with the same one ("white and black").
 _VERBS = frozenset(
     """
     get give find provide check create send tell list show fetch retrieve calculate compute search look suggest recommend
@@ -40,7 +40,7 @@ _OTHERS = frozenset(
 _ASKING = frozenset(
     "first firstly next then also finally please kindly can could would will you i we i'd like want need to me help".split()
 )
-# What always parts wishes, and what does only before a word that begins one. Patterns of all the verbs would take ten
+# What always parts intents, and what does only before a word that begins one. Patterns of all the verbs would take ten
 # milliseconds to compile, of every command that searches.
 _JOINT = re.compile(
     r"(?P<always>(?<=[.!?;]) "
@@ -52,8 +52,8 @@ _FIRST_WORDS = re.compile(r"(\w+)(?: (\w+)\b)?")
 
 
 def clauses(text: str) -> list[str]:
-    """Up to three parts of a request that asks for several things, in order; none where it is one wish."""
-    parts = _wishes([part.strip(" ,.;") for part in _parted(" ".join(text.split()))])
+    """Up to three parts of a request that asks for several things, in order; none where it is one intent."""
+    parts = _intents([part.strip(" ,.;") for part in _parted(" ".join(text.split()))])
     alone = 1 if len(text) > _LONG_STORY else 0
     while len(parts) > MOST_CLAUSES:
         # The two neighbours that are shortest together stand as one.
@@ -63,7 +63,7 @@ def clauses(text: str) -> list[str]:
 
 
 def want_tools_each(parts: list[str]) -> bool:
-    """Whether clauses are likely wishes for a tool each; two that are not both commands are often one wish and a story."""
+    """Whether clauses are likely intents for a tool each; two that are not both commands are often one intent and a story."""
     return len(parts) == MOST_CLAUSES or (len(parts) > 1 and all(map(_is_command, parts)))
 
 
@@ -83,7 +83,7 @@ def _begins_anew(joint: re.Match[str]) -> bool:
     # A capital after "&" is a name: "Pack & Send".
     if kind == "sign" and not text[following : following + 1].islower():
         return False
-    return _begins_wish(text, following, () if kind == "comma" else _OTHERS)
+    return _begins_intent(text, following, () if kind == "comma" else _OTHERS)
 
 
 def _following(joint: re.Match[str]) -> int:
@@ -91,7 +91,7 @@ def _following(joint: re.Match[str]) -> int:
     return joint.end() if joint.lastgroup == "always" else joint.end() + 1
 
 
-def _begins_wish(text: str, place: int = 0, others: Container[str] = ()) -> bool:
+def _begins_intent(text: str, place: int = 0, others: Container[str] = ()) -> bool:
     """Whether a verb stands at a place of a text, one that may be a noun only with an object, or one of the other words."""
     found = _FIRST_WORDS.match(text, place)
     if found is None:
@@ -104,19 +104,19 @@ def _is_command(part: str) -> bool:
     """Whether a clause begins with a verb, whatever polite words stand before it."""
     words = part.split(" ")
     for place in range(len(words)):
-        if _begins_wish(" ".join(words[place:])):
+        if _begins_intent(" ".join(words[place:])):
             return True
         if words[place].rstrip(",").lower() not in _ASKING:
             return False
     return False
 
 
-def _wishes(parts: list[str]) -> list[str]:
-    """The parts that say what to do; one or two words ("push") only beside longer wishes, for "add or remove" is one."""
+def _intents(parts: list[str]) -> list[str]:
+    """The parts that say what to do; one or two words ("push") only beside longer intents, for "add or remove" is one."""
     wordy = [part for part in parts if _is_wordy(part)]
     if len(wordy) < 2:
         return wordy
-    return [part for part in parts if _is_wordy(part) or _begins_wish(part)]
+    return [part for part in parts if _is_wordy(part) or _begins_intent(part)]
 
 
 def _is_wordy(part: str) -> bool:

@@ -26,7 +26,7 @@ _COMMON_FROM_TOOLS = 5
 class Field:
     """How much a term in this field counts, and how strongly a longer field dilutes it.
 
-    `usual_length` is a constant rather than the catalogue's average, so that a tool's weights never depend on its
+    `usual_length` is a constant rather than the catalog's average, so that a tool's weights never depend on its
     neighbours: adding a server touches nothing that is already indexed.
     """
 

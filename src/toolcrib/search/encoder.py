@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import WeightsUnreadable
 from toolcrib.search.arrays_file import ArraysFile, FileDamaged
 from toolcrib.search.tokenizer import Tokenizer
 from toolcrib.search.transformer import Floats, Transformer, unit
@@ -18,15 +18,6 @@ SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 
 # Larger batches are no faster on one core, and hold more memory.
 _BATCH_PIECES = 128
-
-
-class WeightsUnreadable(ToolcribError):
-    """The file that holds the encoder is missing or damaged."""
-
-    code = "WEIGHTS_UNREADABLE"
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"cannot read the search model {path}: {why}", hint="install Toolcrib again")
 
 
 class Encoder:

@@ -24,7 +24,7 @@ _GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.7), np.float32(0.45)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Intent:
     """One thing asked for, in words and as a vector.
 
     It is not understood where nobody knows any of its words, and `wants_tool` if it is one of several that want a tool each.
@@ -59,20 +59,20 @@ class Evidence:
 def gather(
     words: Bm25,
     vectors: Vectors,
-    wishes: Sequence[Wish],
+    intents: Sequence[Intent],
     block: Block | None,
     pool: int = POOL,
     *,
     also: Sequence[int] = (),
 ) -> Evidence:
-    """Look at the tools that words or meaning bring up, and `also` at some; the first wish is the whole query, the others its clauses."""
-    shares = [_shares(words, wish.query, block) for wish in wishes]
-    numbers = _candidates(shares, vectors, wishes, block, words.size, pool, also)
+    """Look at the tools that words or meaning bring up, and `also` at some; the first intent is the whole query, the others its clauses."""
+    shares = [_shares(words, intent.query, block) for intent in intents]
+    numbers = _candidates(shares, vectors, intents, block, words.size, pool, also)
     own = np.stack([one[numbers] for one in shares])
     of_best = own / np.array([max(one.max(initial=0.0), 1e-6) for one in shares], dtype=np.float32)[:, None]
     guessed = _GUESSED_BY_SHARE * own + _GUESSED_BY_BEST * of_best
-    closeness = _closeness(vectors, wishes, numbers, guessed.T)
-    clauses = slice(1, None) if len(wishes) > 1 else slice(0, None)
+    closeness = _closeness(vectors, intents, numbers, guessed.T)
+    clauses = slice(1, None) if len(intents) > 1 else slice(0, None)
     return Evidence(
         numbers=numbers,
         share=own[0],
@@ -81,7 +81,7 @@ def gather(
         clause_closeness=closeness.max(axis=1),
         clause_share=own[clauses].max(axis=0),
         clause_of_best=of_best[clauses].max(axis=0),
-        by_clause=np.stack([own, of_best, closeness.T], axis=1)[[wish.wants_tool for wish in wishes]],
+        by_clause=np.stack([own, of_best, closeness.T], axis=1)[[intent.wants_tool for intent in intents]],
     )
 
 
@@ -98,16 +98,16 @@ def _shares(words: Bm25, query: Query, block: Block | None) -> Floats:
 def _candidates(
     shares: Sequence[Floats],
     vectors: Vectors,
-    wishes: Sequence[Wish],
+    intents: Sequence[Intent],
     block: Block | None,
     size: int,
     pool: int,
     also: Sequence[int],
 ) -> Numbers:
     found = [np.array(also, dtype=np.int64)]
-    for place, (share, wish) in enumerate(zip(shares, wishes, strict=True)):
+    for place, (share, intent) in enumerate(zip(shares, intents, strict=True)):
         count = pool if place == 0 else min(pool, _CLAUSE_POOL)
-        found += [_highest(share, count), _near(vectors, wish.vector, count, block, size)]
+        found += [_highest(share, count), _near(vectors, intent.vector, count, block, size)]
     places = np.sort(np.concatenate(found))
     # `np.unique` would load masked arrays for this, ten milliseconds of a command.
     return places[np.diff(places, prepend=-1) > 0]
@@ -126,7 +126,7 @@ def _near(vectors: Vectors, vector: Floats, count: int, block: Block | None, siz
     return own[vectors.has(own)]
 
 
-def _closeness(vectors: Vectors, wishes: Sequence[Wish], numbers: Numbers, guessed: Floats) -> Floats:
-    """Candidates by wishes; the guess for a tool without a vector."""
-    cosines = vectors.cosines(numbers, np.stack([wish.vector for wish in wishes]))
+def _closeness(vectors: Vectors, intents: Sequence[Intent], numbers: Numbers, guessed: Floats) -> Floats:
+    """Candidates by intents; the guess for a tool without a vector."""
+    cosines = vectors.cosines(numbers, np.stack([intent.vector for intent in intents]))
     return np.where(np.isnan(cosines), guessed, cosines)

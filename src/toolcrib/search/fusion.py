@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 WEIGHTS = np.array([2.02, 0.54, 5.06, 8.81, 1.3, 0.55], dtype=np.float32)
 # Likewise, for the chance that a candidate is right, in the order of `signs`.
 CHANCE = np.array([-5.22, 7.35, 0.55, 5.43], dtype=np.float32)
-# A tool below the best is likelier right if it is the best for another wish; this much fits all labelled sets.
+# A tool below the best is likelier right if it is the best for another intent; this much fits all labelled sets.
 _BEST_OF_CLAUSE = np.float32(1.2)
 # Only what was named in full is certain.
 _MOST_RELEVANT = np.float32(0.99)

@@ -258,14 +258,14 @@ class ToolIndex:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
         named = [number for number in self._named(text, block) if allowed(self._tools[number])]
         mentioned = {} if named else self._mentioned(text, block, allowed)
-        wishes = self._reader.read(text)
-        evidence = gather(self._words, self._vectors, wishes, block, pool, also=list(mentioned))
+        intents = self._reader.read(text)
+        evidence = gather(self._words, self._vectors, intents, block, pool, also=list(mentioned))
         numbers = evidence.numbers.tolist()
 
         def in_order(scores: Floats) -> Iterator[int]:
             return (place for place in self._in_order(numbers, scores) if allowed(self._tools[numbers[place]]))
 
-        ranking = Ranking(in_order, named=named, mentioned=mentioned, is_understood=wishes[0].is_understood)
+        ranking = Ranking(in_order, named=named, mentioned=mentioned, is_understood=intents[0].is_understood)
         others = ranking.best(evidence, max(limit, _FEWEST))
         matches = [ToolMatch(self._tools[number], 1.0) for number in named]
         matches += [ToolMatch(self._tools[number], round(chance, 2)) for number, chance in others]

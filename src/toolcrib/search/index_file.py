@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import IndexUnreadable
 from toolcrib.model.tool import Tool
 from toolcrib.search import exact, inventory, stored_terms, vectors
 from toolcrib.search.arrays_file import Array, ArraysFile, FileDamaged, as_bytes
@@ -23,12 +23,6 @@ FORMAT = "1"
 # What tools there are is nobody else's business.
 _OWNER_ONLY = 0o600
 _BINARY = getattr(os, "O_BINARY", 0)
-
-
-class IndexUnreadable(ToolcribError):
-    """The stored index is missing, damaged, or made by another version; it can be made anew."""
-
-    code = "INDEX_UNREADABLE"
 
 
 @dataclass(frozen=True, slots=True)

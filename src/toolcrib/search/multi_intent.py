@@ -1,4 +1,4 @@
-"""A request of several wishes: the best tool of each gets a place near the top."""
+"""A request of several intents: the best tool of each gets a place near the top."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float32]
 InOrder = Callable[[Floats], Iterator[int]]
 
 # Chosen on sealtools, stabletoolbench, bfcl and metatool: what it costs to fall behind the best of the clause that suits a
-# tool most, and what it brings to be that best. Without them the wish with the most words takes all the first places.
+# tool most, and what it brings to be that best. Without them the intent with the most words takes all the first places.
 _FALLING_BEHIND, _BEING_BEST = np.float32(0.35), np.float32(0.2)
 # The best of each clause are among about so many more than there are clauses; with none more, clauses that only tell a
 # story cost too much.

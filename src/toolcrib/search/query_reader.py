@@ -7,7 +7,7 @@ from collections import OrderedDict
 from toolcrib.search.bm25 import Bm25
 from toolcrib.search.clauses import clauses, want_tools_each
 from toolcrib.search.encoder import Encoder
-from toolcrib.search.evidence import Wish
+from toolcrib.search.evidence import Intent
 from toolcrib.search.known_words import is_derived, is_foreign
 from toolcrib.search.query import Query
 from toolcrib.search.spelling import Spelling, longer_words, may_be_mistyped, other_words
@@ -31,7 +31,7 @@ class QueryReader:
         """The documents changed, and with them the words that are known."""
         self._spelling = None
 
-    def read(self, text: str) -> list[Wish]:
+    def read(self, text: str) -> list[Intent]:
         """The whole query first, then its clauses, if it has several."""
         spelled = self.corrected(text)
         several = clauses(spelled)
@@ -39,7 +39,7 @@ class QueryReader:
         vectors = self._encoded(parts)
         is_understood, want_tools = self._understands(spelled), want_tools_each(several)
         return [
-            Wish(Query.parse(part, self._words.__contains__), vector, is_understood, want_tools and place > 0)
+            Intent(Query.parse(part, self._words.__contains__), vector, is_understood, want_tools and place > 0)
             for place, (part, vector) in enumerate(zip(parts, vectors, strict=True))
         ]
 

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import ToolcribError, ValidationError
+from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of

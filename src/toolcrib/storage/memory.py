@@ -1,4 +1,4 @@
-"""The catalogue in memory: for tests, and for a gateway whose disk cannot be used."""
+"""The catalog in memory: for tests, and for a gateway whose disk cannot be used."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemoryCatalog:
     def tools(self, server: str) -> list[Tool]:
         with self._lock:
             stored = self._tools.get(server, {})
-        # Decoded anew each time, as from disk: nobody can change what the catalogue holds through what it gave out.
+        # Decoded anew each time, as from disk: nobody can change what the catalog holds through what it gave out.
         return [read_tool(server, tool.definition, tool.fingerprint) for tool in stored.values()]
 
     def all_tools(self) -> list[Tool]:

@@ -1,4 +1,4 @@
-"""Brings a catalogue file to the newest schema, one numbered step at a time."""
+"""Brings a catalog file to the newest schema, one numbered step at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str], *, source: str = 
 def _version(db: sqlite3.Connection, known: int, source: str) -> int:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > known:
-        message = f"this catalogue has schema {version}, written by a newer Toolcrib; this one knows up to {known}"
+        message = f"this catalog has schema {version}, written by a newer Toolcrib; this one knows up to {known}"
         raise ConfigurationError(
             [Problem("", message, source)],
             hint="Upgrade Toolcrib, or point TOOLCRIB_HOME at another folder.",

@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import ResultExpired
+from toolcrib.errors import ResultExpired, StoreUnavailable
 
 _HANDLE = re.compile(r"[0-9a-f]{32}")
 _OUR_FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}(\.part)?")
@@ -27,7 +26,7 @@ class _Kept:
 
 
 class ResultFiles:
-    """Fulfils `ResultShelf`; `new_id` gives 32 random hexadecimal digits, `now` is in unix seconds."""
+    """Fulfils `ResultStore`; `new_id` gives 32 random hexadecimal digits, `now` is in unix seconds."""
 
     def __init__(
         self,

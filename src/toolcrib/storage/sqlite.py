@@ -1,4 +1,4 @@
-"""The catalogue in one SQLite file, shared by every gateway of a person."""
+"""The catalog in one SQLite file, shared by every gateway of a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals and registered capabilities in the catalogue's SQLite file."""
+"""Proposals and registered capabilities in the catalog's SQLite file."""
 
 from __future__ import annotations
 

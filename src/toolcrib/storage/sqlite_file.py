@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from toolcrib.catalog.store import StoreUnavailable
+from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.file_lock import file_lock
 from toolcrib.storage.migrate import bundled_migrations, migrate
 
@@ -93,7 +93,7 @@ class SqliteFile:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a catalogue file with the newest schema, made where missing; a damaged one is first moved aside.
+    """Open a catalog file with the newest schema, made where missing; a damaged one is first moved aside.
 
     Raises `ConfigurationError` for a file from a newer Toolcrib, and otherwise what SQLite and the system raise.
     """
@@ -152,7 +152,7 @@ def _set_aside(path: Path) -> None:
     for suffix in (*_SIDE_FILES, ""):
         with suppress(FileNotFoundError):
             os.replace(f"{path}{suffix}", f"{target}{suffix}")
-    _log.warning("%s was damaged; it is kept as %s and a fresh catalogue was started", path, target.name)
+    _log.warning("%s was damaged; it is kept as %s and a fresh catalog was started", path, target.name)
 
 
 def _is_damage(error: Exception) -> bool:
@@ -172,6 +172,6 @@ def _file_id(path: Path) -> FileId | None:
 
 def _unavailable(path: Path, error: Exception) -> StoreUnavailable:
     return StoreUnavailable(
-        f"the catalogue {path} cannot be used: {error}",
+        f"the catalog {path} cannot be used: {error}",
         hint="Check free space and permissions of its folder; until then nothing is remembered between starts.",
     )

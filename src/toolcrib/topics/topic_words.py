@@ -31,7 +31,7 @@ places players playlists podcasts policies polls portfolios positions posts pric
 projects properties proteins publications purchases queries queues questions quotes reactions receipts recipes records
 recordings refunds relations releases reminders replies reports repositories reservations resources reviews risks roles
 rooms routes rows rules runs sales schedules schemas scores screenshots secrets segments sensors sentiment services
-sessions sheets shipments sites slides snapshots songs spaces speakers spreadsheets sprints stations statistics stocks
+sessions sheets shipments sites slides snapshots songs spaces speakers spreadsheets sprints stations statistics views
 stories streams studies subscriptions subtitles summaries surveys tables tags tasks taxes teams templates tenants tests
 text themes threads tickets tides time timelines timers todos topics tokens tracks trades traffic trains transactions
 transcripts transfers translations trends trips users variables vectors vehicles vendors versions videos voices volumes
@@ -75,7 +75,7 @@ _SAME = {
     "timezone": "time zones",
     "todo": "todos",
     "crypto": "currencies",
-    "ticker": "stocks",
+    "ticker": "views",
     "person": "people",
     "tweet": "posts",
     "tweets": "posts",

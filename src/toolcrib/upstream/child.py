@@ -14,7 +14,7 @@ from typing import Any, cast
 from toolcrib.errors import ServerConnectionError
 from toolcrib.upstream.program import find_program, start_failure
 from toolcrib.upstream.stderr_ring import StderrRing
-from toolcrib.upstream.watchdog import Guard
+from toolcrib.upstream.watchdog import Watchdog
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
@@ -61,14 +61,14 @@ class Child(asyncio.SubprocessProtocol):
         on_line: Callable[[bytes], None],
         on_exit: Callable[[str], None],
         stderr: StderrRing,
-        guard: Guard,
+        watchdog: Watchdog,
         max_line_bytes: int,
     ) -> None:
         self._server = server
         self._on_line = on_line
         self._on_exit = on_exit
         self._stderr = stderr
-        self._guard = guard
+        self._watchdog = watchdog
         self._lines = LineSplitter(max_line_bytes)
         self._open_pipes = {STDIN, STDOUT, STDERR}
         self._reason: str | None = None
@@ -90,15 +90,15 @@ class Child(asyncio.SubprocessProtocol):
         on_line: Callable[[bytes], None],
         on_exit: Callable[[str], None],
         stderr: StderrRing,
-        guard: Guard,
+        watchdog: Watchdog,
         max_line_bytes: int,
     ) -> Child:
         """Start `argv` with exactly `env`, without a shell; raises ServerConnectionError where it cannot start."""
         program = find_program(server, argv[0], env, cwd)
-        guard.start()
+        watchdog.start()
         try:
             _, child = await asyncio.get_running_loop().subprocess_exec(
-                lambda: cls(server, on_line, on_exit, stderr, guard, max_line_bytes),
+                lambda: cls(server, on_line, on_exit, stderr, watchdog, max_line_bytes),
                 program,
                 *argv[1:],
                 env=dict(env),
@@ -144,7 +144,7 @@ class Child(asyncio.SubprocessProtocol):
         make_roomy(self._stdout)
         self.pid = self._transport.get_pid()
         self._family = Family(self.pid)
-        self._guard.watch(self.pid)
+        self._watchdog.watch(self.pid)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._disconnected.set()
@@ -231,7 +231,7 @@ class Child(asyncio.SubprocessProtocol):
         finally:
             # Also when this task is cancelled by a closing event loop.
             family.kill()
-            self._guard.release(self.pid)
+            self._watchdog.release(self.pid)
         await self._family_gone_within(KILL_SECONDS)
         await _within(KILL_SECONDS, self._exited)
         self._free_pipes()

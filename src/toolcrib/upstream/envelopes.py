@@ -27,7 +27,7 @@ _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - a protocol field, not a secret
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class RequestEnvelope:
     """The era and version of one connection, and what every request on it must carry."""
 
     era: Era

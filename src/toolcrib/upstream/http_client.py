@@ -10,7 +10,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 
-from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem, ServerConnectionError
+from toolcrib.errors import AnswerTooLarge, ConfigurationError, NeedsConfiguration, Problem, ServerConnectionError
 from toolcrib.upstream.event_stream import Event, TooLarge, read_events
 from toolcrib.upstream.http_errors import origin_of, status_error, translated, unexpected_status
 
@@ -50,10 +50,6 @@ def open_http_client(
             [Problem("the proxy and CA variables", str(problem), "the environment")],
             hint="Correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE or SSL_CERT_DIR.",
         ) from problem
-
-
-class AnswerTooLarge(ServerConnectionError):
-    """A message went over the limit; asking for it again would not make it smaller."""
 
 
 class Reply:

@@ -1,4 +1,4 @@
-"""Where a server's notifications go: to the call they belong to, or to the catalogue."""
+"""Where a server's notifications go: to the call they belong to, or to the catalog."""
 
 from __future__ import annotations
 

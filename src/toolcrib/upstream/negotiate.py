@@ -12,7 +12,7 @@ import msgspec
 
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.asked_back import CAPABILITIES
-from toolcrib.upstream.envelopes import Dress
+from toolcrib.upstream.envelopes import RequestEnvelope
 from toolcrib.upstream.link import Link
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcError
 from toolcrib.wire.protocol import (
@@ -30,7 +30,7 @@ _SLOW_PROBE = (
     "If the server is only slow to start, raise probeTimeout."
 )
 NEWEST_MODERN = MODERN_PROTOCOL_VERSIONS[-1]
-# An introduction is kept in the catalogue and read at every start.
+# An introduction is kept in the catalog and read at every start.
 MOST_INTRODUCTION_BYTES = 256 * 1024
 
 
@@ -116,22 +116,22 @@ class Negotiation:
             return found
 
     async def _discover(self, version: str) -> Identity | None:
-        dress = Dress("modern", version, self._client_info)
+        envelope = RequestEnvelope("modern", version, self._client_info)
         raw = await self._link.request(
-            self._next_id(), "server/discover", dress.params({}), dress.headers("server/discover")
+            self._next_id(), "server/discover", envelope.params({}), envelope.headers("server/discover")
         )
         return _modern_identity(_decoded(raw))
 
     async def _handshake(self) -> Identity:
-        dress = Dress("legacy", LATEST_HANDSHAKE_VERSION, self._client_info)
+        envelope = RequestEnvelope("legacy", LATEST_HANDSHAKE_VERSION, self._client_info)
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
             "capabilities": CAPABILITIES,
             "clientInfo": dict(self._client_info),
         }
-        raw = await self._link.request(self._next_id(), "initialize", dress.params(params), {})
+        raw = await self._link.request(self._next_id(), "initialize", envelope.params(params), {})
         identity = _legacy_identity(_decoded(raw))
-        settled = Dress("legacy", identity.protocol_version, self._client_info)
+        settled = RequestEnvelope("legacy", identity.protocol_version, self._client_info)
         await self._link.notify("notifications/initialized", b"{}", settled.headers("notifications/initialized"))
         return identity
 

@@ -20,7 +20,7 @@ from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.streamable_http import StreamableHttpLink
-from toolcrib.upstream.watchdog import Guard
+from toolcrib.upstream.watchdog import Watchdog
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class LinkOpener:
         self._logs_dir = logs_dir
         self._limits = limits
         self._user_agent = user_agent
-        self._guard = Guard()
+        self._watchdog = Watchdog()
         self._client: httpx2.AsyncClient | None = None
         self._making_client = asyncio.Lock()
         self.stderr: dict[str, StderrRing] = {}
@@ -73,7 +73,7 @@ class LinkOpener:
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""
-        self._guard.close()
+        self._watchdog.close()
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -90,7 +90,7 @@ class LinkOpener:
             launch.cwd,
             on_notification=on_notification,
             stderr=ring,
-            guard=self._guard,
+            watchdog=self._watchdog,
             max_line_bytes=self._limits.max_line_bytes,
             max_result_bytes=self._limits.max_result_line_bytes,
         )

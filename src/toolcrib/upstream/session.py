@@ -11,7 +11,7 @@ from dataclasses import replace
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
 from toolcrib.model.call import CallEvent, Listener, Progress, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
-from toolcrib.upstream.envelopes import Dress
+from toolcrib.upstream.envelopes import RequestEnvelope
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
 from toolcrib.upstream.list_page import UnreadableList
@@ -29,12 +29,20 @@ OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running 
 class Session:
     """Speaks MCP over a link in the era that was found; nothing of a result is decoded."""
 
-    def __init__(self, server: str, link: Link, inbox: Inbox, identity: Identity, dress: Dress, ids: Callable[[], int]):
+    def __init__(
+        self,
+        server: str,
+        link: Link,
+        inbox: Inbox,
+        identity: Identity,
+        envelope: RequestEnvelope,
+        ids: Callable[[], int],
+    ):
         self._server = server
         self.link = link
         self._inbox = inbox
         self.identity = identity
-        self._dress = dress
+        self._envelope = envelope
         self._next_id = ids
         self._log_level: str | None = None
 
@@ -56,8 +64,8 @@ class Session:
             raise SessionInitFailed(
                 f"the handshake was refused: {refusal.message}", server=server, rpc_code=refusal.code, data=refusal.data
             ) from refusal
-        dress = Dress(identity.era, identity.protocol_version, client_info)
-        return cls(server, link, inbox, identity, dress, next_id)
+        envelope = RequestEnvelope(identity.era, identity.protocol_version, client_info)
+        return cls(server, link, inbox, identity, envelope, next_id)
 
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
         """The server's identity and its whole tool list."""
@@ -102,13 +110,13 @@ class Session:
         name = call.target.upstream_name if call.target is not None else call.tool
         request_id = self._next_id()
         await self._ask_for_logs(call)
-        params = self._dress.call_params(call, name, request_id)
+        params = self._envelope.call_params(call, name, request_id)
         try:
             async with asyncio.timeout(timeout_seconds) as patience:
                 heard = replace(call, listener=_renewing(patience, timeout_seconds, call.listener))
                 with self._inbox.listening(request_id, heard):
                     raw = await self.link.request(
-                        request_id, "tools/call", params, self._dress.call_headers(call, name)
+                        request_id, "tools/call", params, self._envelope.call_headers(call, name)
                     )
         except TimeoutError:
             raise CallTimeout(
@@ -133,7 +141,9 @@ class Session:
             log.debug("%s: no subscription to changes: %s", self._server, error)
 
     async def _request(self, method: str, params: Mapping[str, object]) -> Json:
-        return await self.link.request(self._next_id(), method, self._dress.params(params), self._dress.headers(method))
+        return await self.link.request(
+            self._next_id(), method, self._envelope.params(params), self._envelope.headers(method)
+        )
 
     async def _ask_for_logs(self, call: ToolCall) -> None:
         """A handshake-era server is told once which log messages are wanted; a modern one hears it per request."""

@@ -9,7 +9,7 @@ from toolcrib.upstream.child import Child
 from toolcrib.upstream.link import NotificationHandler
 from toolcrib.upstream.mux import Mux
 from toolcrib.upstream.stderr_ring import StderrRing
-from toolcrib.upstream.watchdog import Guard
+from toolcrib.upstream.watchdog import Watchdog
 from toolcrib.wire.jsonrpc import Json, RpcError
 
 # Their results go on to a caller as they are, and may be longer than anything we look into ourselves.
@@ -38,7 +38,7 @@ class StdioLink:
         *,
         on_notification: NotificationHandler,
         stderr: StderrRing,
-        guard: Guard,
+        watchdog: Watchdog,
         max_line_bytes: int,
         max_result_bytes: int = 0,
     ) -> StdioLink:
@@ -56,7 +56,7 @@ class StdioLink:
                 on_line=link._mux.feed,
                 on_exit=link._mux.closed,
                 stderr=stderr,
-                guard=guard,
+                watchdog=watchdog,
                 max_line_bytes=max_line_bytes,
             )
         )

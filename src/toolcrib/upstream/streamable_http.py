@@ -11,10 +11,10 @@ from contextlib import aclosing
 import httpx2
 from msgspec import UNSET
 
-from toolcrib.errors import ServerConnectionError, ToolcribError
+from toolcrib.errors import AnswerTooLarge, ServerConnectionError, ToolcribError
 from toolcrib.upstream.asked_back import answer_server_request
 from toolcrib.upstream.http_call import VERSION_HEADER, Call, messages_in
-from toolcrib.upstream.http_client import AnswerTooLarge, HttpAddress, Reply
+from toolcrib.upstream.http_client import HttpAddress, Reply
 from toolcrib.upstream.link import NotificationHandler, SessionExpired
 from toolcrib.upstream.listen_stream import ListenStream
 from toolcrib.upstream.mux import MOST_REPLIES_UNDER_WAY

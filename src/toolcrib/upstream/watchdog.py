@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("watchdog_process.py")
 LAST_WORK_SECONDS = 3.0
 
 
-class Guard:
+class Watchdog:
     """Tells one watchdog process, started with the first child, which process groups must not outlive us.
 
     A watchdog that was killed is replaced at the next child. Without one the children still run and are still

@@ -68,7 +68,7 @@ def test_a_byte_order_mark_is_no_harm(machine, content):
     assert [spec.name for spec in machine.load().servers] == ["good"]
 
 
-def test_a_broken_catalogue_of_dockers_costs_only_its_own_servers(machine):
+def test_a_broken_catalog_of_dockers_costs_only_its_own_servers(machine):
     folder = machine.home / ".docker" / "mcp"
     write(folder / "registry.yaml", "registry: {one: {ref: ''}, two: {ref: ''}}")
     write(folder / "catalogs" / "good.yaml", "registry: {one: {image: example/one}}")
@@ -108,10 +108,10 @@ def test_no_document_breaks_an_importer(document):
 @settings(max_examples=60)
 @given(ANYTHING, ANYTHING, ANYTHING, ENTRIES)
 def test_no_toolkit_of_dockers_breaks_its_importer(registry, config, tools, entry):
-    catalogue = {"registry": {"a": {"image": "x", **entry}, "b": registry}}
+    catalog = {"registry": {"a": {"image": "x", **entry}, "b": registry}}
     documents = {"registry.yaml": {"registry": {"a": registry, "b": {}}}, "config.yaml": config, "tools.yaml": tools}
     for document in (
-        {**documents, "catalogs/c.yaml": catalogue},
+        {**documents, "catalogs/c.yaml": catalog},
         {"registry.yaml": registry, "catalogs/c.yaml": tools},
     ):
         origin = Origin("docker-mcp", "/h/file")

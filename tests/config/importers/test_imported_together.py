@@ -78,12 +78,12 @@ def test_an_entry_of_our_own_keeps_its_bridge_and_wins_over_the_imported_one(mac
 def test_a_file_of_a_project_is_read_in_a_clients_way_only_when_it_is_trusted(machine):
     write(machine.cwd / "toolcrib.yaml", "sources: [{type: docker-mcp, path: ./registry.yaml}]")
     registry = write(machine.cwd / "registry.yaml", "registry: {one: {ref: ''}}")
-    catalogue = write(machine.cwd / "catalogs/c.yaml", "registry: {one: {image: example/one}}")
+    catalog = write(machine.cwd / "catalogs/c.yaml", "registry: {one: {image: example/one}}")
     for file in (machine.cwd / "toolcrib.yaml", registry):
         machine.trusted.trust(file)
         assert machine.load().servers == ()
-    assert any(str(catalogue) in warning for warning in machine.load().warnings)
-    machine.trusted.trust(catalogue)
+    assert any(str(catalog) in warning for warning in machine.load().warnings)
+    machine.trusted.trust(catalog)
     assert [spec.name for spec in machine.load().servers] == ["one"]
 
 

@@ -26,13 +26,13 @@ _read_plain_file = mcp_servers_importer(Manner(dialect=SHOUTED_BRACES))
 
 
 def read_docker_mcp(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
-    """The servers of the plain file, or those enabled in the Toolkit, described by its catalogues."""
+    """The servers of the plain file, or those enabled in the Toolkit, described by its catalogs."""
     if REGISTRY not in map_of(document):
         return _read_plain_file(document, origin, findings)
     known: dict[str, Any] = {}
-    for name, catalogue in document.items():
+    for name, catalog in document.items():
         if name.startswith(CATALOGS):
-            known = {**map_of(map_of(catalogue).get("registry")), **known}
+            known = {**map_of(map_of(catalog).get("registry")), **known}
     section = {}
     for name, enabled in map_of(map_of(document[REGISTRY]).get("registry")).items():
         entry = map_of(known.get(name))
@@ -47,10 +47,10 @@ def read_docker_mcp(document: Any, origin: Origin, findings: Findings) -> list[S
 
 def _why_not(entry: Entry) -> str:
     if not entry:
-        return "expected a server that a catalogue of Docker's describes, found none of this name"
+        return "expected a server that a catalog of Docker's describes, found none of this name"
     if entry.get("type") == "poci":
         return "runs one container per tool, which only Docker's own gateway does"
-    return "" if _address(entry) or entry.get("image") else "expected an image or an address in Docker's catalogue"
+    return "" if _address(entry) or entry.get("image") else "expected an image or an address in Docker's catalog"
 
 
 def _entry(entry: Entry, templates: Templates) -> dict[str, Any]:

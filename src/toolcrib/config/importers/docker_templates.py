@@ -1,4 +1,4 @@
-"""The `{{server.key|filter}}` templates of Docker's catalogues, filled from the user's settings."""
+"""The `{{server.key|filter}}` templates of Docker's catalogs, filled from the user's settings."""
 
 from __future__ import annotations
 

@@ -51,13 +51,13 @@ class UsableCapabilities:
 
 
 class AllCapabilities:
-    """Fulfils `CapabilityRegister` with the catalogue."""
+    """Fulfils `CapabilityRegister` with the catalog."""
 
     def __init__(self, opened: Open) -> None:
         self._opened = opened
 
     async def register(self, manifest: Manifest) -> None:
-        await asyncio.to_thread(self._opened().catalogue.register, manifest)
+        await asyncio.to_thread(self._opened().catalog.register, manifest)
 
 
 class RegistryProposals:

@@ -11,10 +11,10 @@ from toolcrib.ccos.contracts import public_name
 from toolcrib.discovery.protocols import CallByName
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.rtfs.published_form import seed_form
+from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.types import TypeExpr
 from toolcrib.schema.convert import convert
-from toolcrib.stock import Stock, StockedTool
+from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
 
 
 def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
@@ -22,16 +22,16 @@ def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
     converted = convert(schema)
     for warning in converted.warnings:
         warn(warning)
-    return seed_form(converted.type)
+    return published_form(converted.type)
 
 
 class OutputSchemas:
     """Fulfils `OutputIntrospector`: for tools behind the counter what the gateway knows or finds out, and keeps."""
 
     def __init__(
-        self, stock: Stock, introspector: Introspector, inputs: Callable[[], Mapping[str, Mapping[str, Any]]]
+        self, view: CatalogView, introspector: Introspector, inputs: Callable[[], Mapping[str, Mapping[str, Any]]]
     ) -> None:
-        self._stock = stock
+        self._view = view
         self._introspector = introspector
         self._inputs = inputs
 
@@ -39,13 +39,13 @@ class OutputSchemas:
         self, config: ServerSpec, definition: Mapping[str, Any], call: CallByName
     ) -> Mapping[str, Any] | None:
         tool = Tool.from_mcp(config.name, definition)
-        stocked = self._stocked(config, tool)
-        if stocked is not None:
-            return await self._introspector.output_schema(stocked)
+        visible = self._stocked(config, tool)
+        if visible is not None:
+            return await self._introspector.output_schema(visible)
         given = chosen_arguments(self._inputs(), config.name, [tool.name])
         return await introspect_output(tool, partial(call, tool.name), given)
 
-    def _stocked(self, config: ServerSpec, tool: Tool) -> StockedTool | None:
-        if self._stock.specs.get(config.name) != config:
+    def _stocked(self, config: ServerSpec, tool: Tool) -> VisibleTool | None:
+        if self._view.specs.get(config.name) != config:
             return None
-        return self._stock.find(config.name, public_name(tool.name, config))
+        return self._view.find(config.name, public_name(tool.name, config))

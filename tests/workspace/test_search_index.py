@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogues import KINDS, open_catalogue
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
-from toolcrib.finder import LESSON_TOOLS, Finder, VectorStore
+from tests.catalogs import KINDS, open_catalog
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.tool import Tool
+from toolcrib.workspace.search_index import BATCH_TOOLS, SearchIndex, VectorStore
 
 FORECAST = Tool.from_mcp("weather", {"name": "get_forecast", "description": "Forecast for a city."})
 CURRENT = Tool.from_mcp("weather", {"name": "get_current", "description": "The weather now."})
@@ -19,7 +20,7 @@ ISSUE = Tool.from_mcp("github", {"name": "create_issue", "description": "Create 
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-    with open_catalogue(request.param, tmp_path) as opened:
+    with open_catalog(request.param, tmp_path) as opened:
         yield opened
 
 
@@ -28,33 +29,33 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "index"
 
 
-def finder(store: VectorStore, path: Path | None = None, *, max_tools: int = 1_000) -> Finder:
-    return Finder(store, path=path, tags=lambda _tool: (), max_tools=max_tools)
+def search_index(store: VectorStore, path: Path | None = None, *, max_tools: int = 1_000) -> SearchIndex:
+    return SearchIndex(store, path=path, tags=lambda _tool: (), max_tools=max_tools)
 
 
-def learn(own: Finder) -> int:
-    """Work through all lessons; how many tools had to be encoded."""
+def learn(own: SearchIndex) -> int:
+    """Work through all batches; how many tools had to be encoded."""
     learnt = 0
-    while (lesson := own.next_lesson()) is not None:
-        own.take(lesson, lesson.learn())
-        learnt += len(lesson.tools)
+    while (batch := own.next_batch()) is not None:
+        own.take(batch, batch.learn())
+        learnt += len(batch.tools)
     return learnt
 
 
-def write(own: Finder) -> None:
+def write(own: SearchIndex) -> None:
     job = own.to_write()
     assert job is not None
     job()
 
 
-def filled(store: VectorStore, path: Path | None = None) -> Finder:
-    own = finder(store, path)
+def filled(store: VectorStore, path: Path | None = None) -> SearchIndex:
+    own = search_index(store, path)
     own.put("weather", [FORECAST, CURRENT], "w1")
     own.put("github", [ISSUE], "g1")
     return own
 
 
-def first(own: Finder, query: str) -> str:
+def first(own: SearchIndex, query: str) -> str:
     return own.index.search(query)[0].tool.id
 
 
@@ -69,18 +70,18 @@ def test_tools_are_found_by_their_meaning_once_they_are_learnt(store: CatalogSto
 
 
 def test_a_lesson_is_short(store: CatalogStore) -> None:
-    own = finder(store)
-    own.put("s", [Tool.from_mcp("s", {"name": f"t{number}"}) for number in range(LESSON_TOOLS + 1)], "")
-    lesson = own.next_lesson()
-    assert lesson is not None
-    assert len(lesson.tools) == LESSON_TOOLS
+    own = search_index(store)
+    own.put("s", [Tool.from_mcp("s", {"name": f"t{number}"}) for number in range(BATCH_TOOLS + 1)], "")
+    batch = own.next_batch()
+    assert batch is not None
+    assert len(batch.tools) == BATCH_TOOLS
 
 
 def test_what_one_finder_learnt_another_recalls_without_encoding(store: CatalogStore) -> None:
     learn(filled(store))
     other = filled(store)
     other.recall()
-    assert other.next_lesson() is None
+    assert other.next_batch() is None
     assert first(other, "open a ticket about the bug") == "github:create_issue"
 
 
@@ -89,19 +90,19 @@ def test_only_what_is_new_is_learnt_by_the_next(store: CatalogStore) -> None:
     other = filled(store)
     other.put("github", [ISSUE, Tool.from_mcp("github", {"name": "merge", "description": "Merge it."})], "g2")
     other.recall()
-    lesson = other.next_lesson()
-    assert lesson is not None
-    assert [tool.text for tool in lesson.tools] == ["github merge: Merge it."]
+    batch = other.next_batch()
+    assert batch is not None
+    assert [tool.text for tool in batch.tools] == ["github merge: Merge it."]
 
 
 def test_the_next_start_finds_the_index_as_it_was_written(store: CatalogStore, path: Path) -> None:
     own = filled(store, path)
     learn(own)
     write(own)
-    other = finder(store, path)
+    other = search_index(store, path)
     assert other.is_current("weather", "w1")
     assert other.is_current("github", "g1")
-    assert other.next_lesson() is None
+    assert other.next_batch() is None
     assert other.to_write() is None
     assert other.index.search("forecast") == own.index.search("forecast")
 
@@ -110,17 +111,17 @@ def test_a_changed_server_is_taken_over_alone(store: CatalogStore, path: Path) -
     own = filled(store, path)
     learn(own)
     write(own)
-    other = finder(store, path)
+    other = search_index(store, path)
     assert not other.is_current("weather", "w2")
     other.put("weather", [FORECAST], "w2")
     other.recall()
-    assert other.next_lesson() is None
+    assert other.next_batch() is None
     assert sorted(match.tool.id for match in other.index.search("weather")) == [
         "github:create_issue",
         "weather:get_forecast",
     ]
     write(other)
-    assert finder(store, path).is_current("weather", "w2")
+    assert search_index(store, path).is_current("weather", "w2")
 
 
 def test_servers_that_are_no_longer_wanted_are_dropped(store: CatalogStore) -> None:
@@ -138,7 +139,7 @@ def test_an_index_that_cannot_be_read_is_made_anew(store: CatalogStore, path: Pa
     assert first(own, "forecast for the city") == "weather:get_forecast"
     learn(own)
     write(own)
-    assert finder(store, path).is_current("weather", "w1")
+    assert search_index(store, path).is_current("weather", "w1")
 
 
 def test_a_truncated_index_is_made_anew_and_its_vectors_are_recalled(store: CatalogStore, path: Path) -> None:
@@ -146,11 +147,11 @@ def test_a_truncated_index_is_made_anew_and_its_vectors_are_recalled(store: Cata
     learn(own)
     write(own)
     path.write_bytes(path.read_bytes()[:-100])
-    other = finder(store, path)
+    other = search_index(store, path)
     assert not other.is_current("weather", "w1")
     other.put("weather", [FORECAST, CURRENT], "w1")
     other.recall()
-    assert other.next_lesson() is None
+    assert other.next_batch() is None
 
 
 def test_what_does_not_change_is_not_written_again(store: CatalogStore, path: Path) -> None:
@@ -159,7 +160,7 @@ def test_what_does_not_change_is_not_written_again(store: CatalogStore, path: Pa
     assert own.to_write() is None
     learn(own)
     assert own.to_write() is not None
-    assert finder(store).to_write() is None
+    assert search_index(store).to_write() is None
 
 
 def test_an_index_that_cannot_be_written_harms_nobody(store: CatalogStore, tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_an_index_that_cannot_be_written_harms_nobody(store: CatalogStore, tmp_p
 
 
 def test_no_more_tools_than_allowed_are_indexed(store: CatalogStore) -> None:
-    own = finder(store, max_tools=2)
+    own = search_index(store, max_tools=2)
     own.put("github", [ISSUE], "")
     own.put("weather", [FORECAST, CURRENT], "")
     assert [match.tool.id for match in own.index.search("weather", server="weather")] == ["weather:get_forecast"]

@@ -1,4 +1,4 @@
-"""What stands behind the counter: servers and tools from the catalogue, with the rules applied."""
+"""What stands behind the counter: servers and tools from the catalog, with the rules applied."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import CatalogStore, ServerRecord, StoreUnavailable
+from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.catalog.ttl_cache import TtlCache
 from toolcrib.ccos.contracts import FALLBACK_TAG, fallback_tools, public_tool
-from toolcrib.finder import Finder
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.rules.rulebook import RuleBook
+from toolcrib.workspace.search_index import SearchIndex
 
-if TYPE_CHECKING:  # only names of types: see `Finder`
+if TYPE_CHECKING:  # only names of types: see `SearchIndex`
     from toolcrib.search.explain import Explanation
     from toolcrib.search.index import ToolIndex
 
@@ -33,7 +34,7 @@ MOST_NAME_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class StockedTool:
+class VisibleTool:
     """A tool as callers meet it: its public name, whether rules let it run, and its tags.
 
     A fallback stands in for a tool of an external endpoint that could not be read; no search finds it.
@@ -47,12 +48,12 @@ class StockedTool:
     is_fallback: bool = False
 
 
-Shelf = Mapping[str, StockedTool]
-Passes = Callable[[StockedTool], bool]
+VisibleTools = Mapping[str, VisibleTool]
+Passes = Callable[[VisibleTool], bool]
 
 
-class Stock:
-    """The catalogue as this gateway's configuration shows it; reads from disk on first need and keeps it for a time.
+class CatalogView:
+    """The catalog as this gateway's configuration shows it; reads from disk on first need and keeps it for a time.
 
     Not thread-safe: everything but `save` and `save_failure` belongs to the event loop.
     """
@@ -76,9 +77,9 @@ class Stock:
         self._max_enabled = max_enabled
         self._specs: dict[str, ServerSpec] = {}
         self._rules = RuleBook(())
-        self._shelves: TtlCache[str, Shelf] = TtlCache(cache_seconds, now)
+        self._visible_tools: TtlCache[str, VisibleTools] = TtlCache(cache_seconds, now)
         self._records: TtlCache[str, dict[str, ServerRecord]] = TtlCache(cache_seconds, now)
-        self._finder = Finder(store, path=index_path, tags=self._tags, max_tools=max_indexed)
+        self._search_index = SearchIndex(store, path=index_path, tags=self._tags, max_tools=max_indexed)
         self._unindexed: deque[str] = deque()
         # Whether the servers that left have made room in the index for those that came.
         self._has_room = False
@@ -96,15 +97,15 @@ class Stock:
 
     def retime(self, cache_seconds: float, freshness: Freshness, *, max_indexed: int, max_enabled: int) -> None:
         """Take over other times and limits; the next `configure` applies them to what is cached."""
-        self._shelves.ttl_seconds = self._records.ttl_seconds = cache_seconds
+        self._visible_tools.ttl_seconds = self._records.ttl_seconds = cache_seconds
         self._freshness = freshness
-        self._finder.max_tools = max_indexed
+        self._search_index.max_tools = max_indexed
         self._max_enabled = max_enabled
 
     def invalidate(self, server: str | None = None) -> None:
         """Forget what is cached of one server, or of all; the search index takes over what changed."""
         self._records.invalidate()
-        self._shelves.invalidate(server)
+        self._visible_tools.invalidate(server)
         if server is None:
             self._unindexed = deque((*self._specs, BUILT_IN_SERVER))
             self._has_room = False
@@ -116,9 +117,9 @@ class Stock:
         """Be told when there are tools to index and to learn."""
         self._on_change = on_change
 
-    def drop_shelf(self, server: str) -> None:
-        """Look the tools of a server up in the catalogue again at the next need; the search index stays."""
-        self._shelves.invalidate(server)
+    def drop_tools(self, server: str) -> None:
+        """Look the tools of a server up in the catalog again at the next need; the search index stays."""
+        self._visible_tools.invalidate(server)
 
     @property
     def specs(self) -> Mapping[str, ServerSpec]:
@@ -127,7 +128,7 @@ class Stock:
     @property
     def warnings(self) -> list[str]:
         """What the rules do that their author may not expect, over the tools known now."""
-        return self._rules.check([(name, tool) for name in self._specs for tool in self.shelf(name)])
+        return self._rules.check([(name, tool) for name in self._specs for tool in self.tools(name)])
 
     # -- looking
 
@@ -200,40 +201,40 @@ class Stock:
         records, now = self.records(), self._now()
         return [name for name, spec in self._specs.items() if self._freshness.is_due(spec, records.get(name), now)]
 
-    def shelf(self, server: str) -> Shelf:
+    def tools(self, server: str) -> VisibleTools:
         """The tools of a server by their public names, disabled ones included."""
-        shelf = self._shelves.get(server)
-        if shelf is None:
-            shelf = {stocked.tool.name: stocked for stocked in self._stocked(server)}
-            self._shelves.put(server, shelf)
-        return shelf
+        tools = self._visible_tools.get(server)
+        if tools is None:
+            tools = {visible.tool.name: visible for visible in self._all_visible(server)}
+            self._visible_tools.put(server, tools)
+        return tools
 
-    def find(self, server: str, tool: str) -> StockedTool | None:
-        return self.shelf(server).get(tool) if self.knows(server) else None
+    def find(self, server: str, tool: str) -> VisibleTool | None:
+        return self.tools(server).get(tool) if self.knows(server) else None
 
     def tool_count(self) -> int:
-        return sum(len(self.shelf(name)) for name in self._specs)
+        return sum(len(self.tools(name)) for name in self._specs)
 
-    def learnt_shape(self, stocked: StockedTool) -> LearntShape | None:
+    def learnt_shape(self, visible: VisibleTool) -> LearntShape | None:
         """What was learnt of a tool's results under this very definition, if we can look."""
         try:
-            found = self._store.learnt_shape(stocked.tool.server, stocked.upstream_name)
+            found = self._store.learnt_shape(visible.tool.server, visible.upstream_name)
         except StoreUnavailable:
             return None
-        return found if found is not None and found.fingerprint == stocked.tool.fingerprint else None
+        return found if found is not None and found.fingerprint == visible.tool.fingerprint else None
 
     def select(
         self, passes: Passes, *, server: str | None, limit: int, include_disabled: bool
-    ) -> list[tuple[StockedTool, float]]:
+    ) -> list[tuple[VisibleTool, float]]:
         """All tools that pass, in the order of servers and names, as good as each other."""
         servers = [name for name in self._specs if server in {None, name}]
-        shelved = (stocked for name in servers for stocked in sorted(self.shelf(name).values(), key=_by_name))
+        listed = (visible for name in servers for visible in sorted(self.tools(name).values(), key=_by_name))
         passed = (
-            stocked
-            for stocked in shelved
-            if not stocked.is_fallback and (stocked.enabled or include_disabled) and passes(stocked)
+            visible
+            for visible in listed
+            if not visible.is_fallback and (visible.enabled or include_disabled) and passes(visible)
         )
-        return [(stocked, 1.0) for stocked in islice(passed, limit)]
+        return [(visible, 1.0) for visible in islice(passed, limit)]
 
     def search(
         self,
@@ -243,42 +244,42 @@ class Stock:
         limit: int,
         include_disabled: bool,
         passes: Passes | None = None,
-    ) -> list[tuple[StockedTool, float]]:
+    ) -> list[tuple[VisibleTool, float]]:
         """The best matches, most relevant first; disabled tools never appear unless asked for, others only if they pass."""
         allowed: Callable[[Tool], bool] | None = None if include_disabled else self._is_enabled
         if passes is not None:
             allowed = self._passing(passes, include_disabled=include_disabled)
         matches: list[ToolMatch] = self._searchable().search(query, server=server, limit=limit, allowed=allowed)
         found = [(self.find(match.tool.server, match.tool.name), match.relevance) for match in matches]
-        # A shelf may have been looked up anew since the index was made.
-        return [(stocked, relevance) for stocked, relevance in found if stocked is not None]
+        # A tools may have been looked up anew since the index was made.
+        return [(visible, relevance) for visible, relevance in found if visible is not None]
 
     def index_next(self) -> bool:
         """Make one more server searchable; False when all are. Called between other work, a search then waits for little."""
         if not self._unindexed:
             return False
         if not self._has_room:
-            self._finder.keep_only((*self._specs, BUILT_IN_SERVER))
+            self._search_index.keep_only((*self._specs, BUILT_IN_SERVER))
             self._has_room = True
         server = self._unindexed[0]
         mark = self._mark(server)
-        if not self._finder.is_current(server, mark):
+        if not self._search_index.is_current(server, mark):
             # The tools may have been written down since we looked; under this mark they would not be looked at again.
-            self.drop_shelf(server)
-            self._finder.put(server, list(self._searchable_tools(server)), mark)
-        # Only now: a server that the catalogue could not tell about is tried again.
+            self.drop_tools(server)
+            self._search_index.put(server, list(self._searchable_tools(server)), mark)
+        # Only now: a server that the catalog could not tell about is tried again.
         self._unindexed.popleft()
         if not self._unindexed:
-            self._finder.recall()
+            self._search_index.recall()
             self._warn_of_many()
         return True
 
     @property
-    def finder(self) -> Finder:
+    def search_index(self) -> SearchIndex:
         """The search index, for whoever teaches and keeps it."""
-        return self._finder
+        return self._search_index
 
-    def explain(self, query: str, found: StockedTool) -> Explanation:
+    def explain(self, query: str, found: VisibleTool) -> Explanation:
         """Why a search for `query` found this tool."""
         return self._searchable().explain(query, found.tool)
 
@@ -295,14 +296,14 @@ class Stock:
             self._store.record_failure(spec.name, spec.launch_fingerprint(), error, self._now(), code)
 
     def follow_others(self) -> None:
-        """Take over what was written to the catalogue since we last looked, by us or by other gateways."""
+        """Take over what was written to the catalog since we last looked, by us or by other gateways."""
         try:
             token = self._store.change_token()
             if token == self._seen_change:
                 return
             marks = {name: _reading_mark(record) for name, record in self._store.servers().items()}
         except StoreUnavailable as trouble:
-            log.warning("the catalogue can't be read now, so what is known stays: %s", trouble.message)
+            log.warning("the catalog can't be read now, so what is known stays: %s", trouble.message)
             return
         changed = [name for name in self._specs if marks.get(name) != self._read_marks.get(name)]
         self._seen_change, self._read_marks = token, marks
@@ -312,17 +313,17 @@ class Stock:
 
     # -- inside
 
-    def _stocked(self, server: str) -> Iterable[StockedTool]:
+    def _all_visible(self, server: str) -> Iterable[VisibleTool]:
         if server == BUILT_IN_SERVER:
-            return [self._stock(tool, None) for tool in self._built_in]
+            return [self._visible(tool, None) for tool in self._built_in]
         spec = self._specs.get(server)
         if spec is None:
             return []
         known = self._store.tools(server) or _declared(spec)
         if known or not self._could_not_be_read(server):
             own_name = self.own_name(server) if spec.contract else ""
-            return [self._stock(tool, spec, own_name) for tool in known]
-        fallbacks = [_as_fallback(self._stock(tool, spec)) for tool in fallback_tools(spec)]
+            return [self._visible(tool, spec, own_name) for tool in known]
+        fallbacks = [_as_fallback(self._visible(tool, spec)) for tool in fallback_tools(spec)]
         if fallbacks:
             log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
         return fallbacks
@@ -331,11 +332,11 @@ class Stock:
         record = self.record(server)
         return record is not None and record.read_at is None and bool(record.error)
 
-    def _stock(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> StockedTool:
+    def _visible(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> VisibleTool:
         public = tool if spec is None else public_tool(tool, spec, own_name)
         decision = self._rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
-        return StockedTool(
+        return VisibleTool(
             public,
             upstream_name=tool.name,
             enabled=decision.enabled and not refusal,
@@ -344,12 +345,12 @@ class Stock:
         )
 
     def _searchable_tools(self, server: str) -> Iterable[Tool]:
-        return (stocked.tool for stocked in self.shelf(server).values() if not stocked.is_fallback)
+        return (visible.tool for visible in self.tools(server).values() if not visible.is_fallback)
 
     def _searchable(self) -> ToolIndex:
         while self.index_next():
             pass
-        return self._finder.index
+        return self._search_index.index
 
     def _mark(self, server: str) -> str:
         """Equal as long as a server's tools and their tags are; cheap, for it is asked of every server at each start."""
@@ -360,7 +361,7 @@ class Stock:
             told = (spec.prefix, spec.contract, spec.declared_tools)
         else:
             told = (spec.prefix, spec.contract, record.launch_fingerprint, record.read_at, record.tool_count)
-        known = repr((self._rules.identity, self._finder.max_tools, told))
+        known = repr((self._rules.identity, self._search_index.max_tools, told))
         return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:16]
 
     def _warn_of_many(self) -> None:
@@ -370,30 +371,30 @@ class Stock:
             <= self._max_enabled
         ):
             return
-        enabled = sum(stocked.enabled for name in self._specs for stocked in self.shelf(name).values())
+        enabled = sum(visible.enabled for name in self._specs for visible in self.tools(name).values())
         if enabled > self._max_enabled:
             log.warning(
                 "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
             )
 
     def _is_enabled(self, tool: Tool) -> bool:
-        stocked = self.shelf(tool.server).get(tool.name)
-        return stocked is not None and stocked.enabled
+        visible = self.tools(tool.server).get(tool.name)
+        return visible is not None and visible.enabled
 
     def _passing(self, passes: Passes, *, include_disabled: bool) -> Callable[[Tool], bool]:
         def allowed(tool: Tool) -> bool:
-            stocked = self.shelf(tool.server).get(tool.name)
-            return stocked is not None and (stocked.enabled or include_disabled) and passes(stocked)
+            visible = self.tools(tool.server).get(tool.name)
+            return visible is not None and (visible.enabled or include_disabled) and passes(visible)
 
         return allowed
 
     def _tags(self, tool: Tool) -> tuple[str, ...]:
-        stocked = self.shelf(tool.server).get(tool.name)
-        return stocked.tags if stocked is not None else ()
+        visible = self.tools(tool.server).get(tool.name)
+        return visible.tags if visible is not None else ()
 
 
-def _as_fallback(stocked: StockedTool) -> StockedTool:
-    return replace(stocked, is_fallback=True, tags=(*stocked.tags, FALLBACK_TAG))
+def _as_fallback(visible: VisibleTool) -> VisibleTool:
+    return replace(visible, is_fallback=True, tags=(*visible.tags, FALLBACK_TAG))
 
 
 def _reading_mark(record: ServerRecord) -> float | str | None:
@@ -401,8 +402,8 @@ def _reading_mark(record: ServerRecord) -> float | str | None:
     return record.error if record.read_at is None else record.read_at
 
 
-def _by_name(stocked: StockedTool) -> str:
-    return stocked.tool.name
+def _by_name(visible: VisibleTool) -> str:
+    return visible.tool.name
 
 
 def _declared(spec: ServerSpec) -> list[Tool]:

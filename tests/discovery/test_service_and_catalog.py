@@ -25,32 +25,32 @@ def settings(*names: str, **more: Any) -> Settings:
     return Settings(servers=tuple(spec(name) for name in names), **more)
 
 
-def catalogue_tools(server: str) -> list[str]:
-    catalogue = SqliteCatalog(Paths.of(os.environ).catalogue)
+def catalog_tools(server: str) -> list[str]:
+    catalog = SqliteCatalog(Paths.of(os.environ).catalog)
     try:
-        return [known.name for known in catalogue.tools(server)]
+        return [known.name for known in catalog.tools(server)]
     finally:
-        catalogue.close()
+        catalog.close()
 
 
-async def test_what_the_service_reads_of_a_configured_server_is_in_the_catalogue() -> None:
+async def test_what_the_service_reads_of_a_configured_server_is_in_the_catalog() -> None:
     servers = FakeServers(FakeServer("files", [tool("read")]))
     async with open_gateway(settings=settings("files"), opener=servers, read_due=False) as gateway:
         await gateway.discovery_service.discover_tools(spec("files"))
 
         assert [one.name for one in await gateway.list_tools("files")] == ["read"]
         assert servers["files"].count("tools/list") == 1
-    assert catalogue_tools("files") == ["read"]
+    assert catalog_tools("files") == ["read"]
 
 
-async def test_a_server_that_is_not_configured_leaves_no_trace_in_the_catalogue() -> None:
+async def test_a_server_that_is_not_configured_leaves_no_trace_in_the_catalog() -> None:
     servers = FakeServers(FakeServer("files", [tool("read")]), FakeServer("guest", [tool("x")]))
     async with open_discovery(settings=settings("files"), opener=servers) as service:
         await service.discover_tools(spec("guest"))
         other = spec("files", launch=StdioLaunch("another"))
         await service.discover_tools(other)
 
-    assert catalogue_tools("guest") == catalogue_tools("files") == []
+    assert catalog_tools("guest") == catalog_tools("files") == []
 
 
 async def test_a_failure_of_a_configured_server_is_written_down() -> None:
@@ -61,17 +61,17 @@ async def test_a_failure_of_a_configured_server_is_written_down() -> None:
         assert (await gateway.list_servers())[0].status.reason.startswith("the command 'gone' was not found")
 
 
-async def test_the_cache_never_hides_a_server_from_the_catalogue() -> None:
+async def test_the_cache_never_hides_a_server_from_the_catalog() -> None:
     servers = FakeServers(FakeServer("files", [tool("read")]))
     async with open_discovery(settings=settings("files"), opener=servers) as service:
         await service.discover_tools(spec("files"), CACHED)
         await service.discover_tools(spec("files"), CACHED)
         assert servers["files"].count("tools/list") == 1
-    Paths.of(os.environ).catalogue.unlink()
+    Paths.of(os.environ).catalog.unlink()
 
     async with open_discovery(settings=settings("files"), opener=servers) as service:
         await service.discover_tools(spec("files"), CACHED)
-    assert catalogue_tools("files") == ["read"]
+    assert catalog_tools("files") == ["read"]
 
 
 async def test_what_the_gateway_reads_anew_makes_the_cache_old() -> None:
@@ -131,7 +131,7 @@ async def test_the_background_reader_tries_again_as_the_settings_say(retries: in
         else:
             await gateway.read_server("files")
 
-    assert catalogue_tools("files") == tools
+    assert catalog_tools("files") == tools
 
 
 async def test_the_name_servers_meet_us_under_can_be_set() -> None:

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from toolcrib.catalog.store import StoreUnavailable
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import StoreUnavailable, ToolcribError
 from toolcrib.model.tool import Tool
 from toolcrib.search.loading import loaded_index
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:  # only names of types: the index brings numpy along, which co
 
 log = logging.getLogger(__name__)
 
-# A lesson holds a processor for a quarter of a second; other work goes on meanwhile.
-LESSON_TOOLS = 24
+# A batch holds a processor for a quarter of a second; other work goes on meanwhile.
+BATCH_TOOLS = 24
 _RECALLED_AT_ONCE = 500
 
 
@@ -34,7 +33,7 @@ class VectorStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class EncodingBatch:
     """Tools whose meaning is still to be worked out."""
 
     tools: Sequence[Unencoded]
@@ -53,7 +52,7 @@ class Lesson:
         return vectors
 
 
-class Finder:
+class SearchIndex:
     """Belongs to the event loop, but for what it says is safe elsewhere."""
 
     def __init__(self, store: VectorStore, *, path: Path | None, tags: Tags, max_tools: int) -> None:
@@ -100,14 +99,14 @@ class Finder:
             put = self.index.put_kept(part, self._known([tool.key for tool in part]))
             self._is_changed = self._is_changed or put > 0
 
-    def next_lesson(self) -> Lesson | None:
+    def next_batch(self) -> EncodingBatch | None:
         """Some tools that nothing is known of, or None."""
-        waiting = self.index.unencoded(LESSON_TOOLS)
-        return Lesson(waiting, self.index, self._store) if waiting else None
+        waiting = self.index.unencoded(BATCH_TOOLS)
+        return EncodingBatch(waiting, self.index, self._store) if waiting else None
 
-    def take(self, lesson: Lesson, vectors: Floats) -> None:
-        """What a lesson brought."""
-        self.index.put_vectors(lesson.tools, vectors)
+    def take(self, batch: EncodingBatch, vectors: Floats) -> None:
+        """What a batch brought."""
+        self.index.put_vectors(batch.tools, vectors)
         self._is_changed = True
 
     def to_write(self) -> Callable[[], None] | None:

@@ -56,12 +56,12 @@ async def test_a_server_that_changed_its_era_is_asked_anew(workshop: Workshop):
     assert "initialize" in older
 
 
-# -- the cold catalogue
+# -- the cold catalog
 
 
 def seed(workshop: Workshop, servers: int) -> None:
-    """Write readings of all configured servers to the catalogue, as an earlier gateway would have."""
-    catalogue = SqliteCatalog(workshop.home / "catalogue.db")
+    """Write readings of all configured servers to the catalog, as an earlier gateway would have."""
+    catalog = SqliteCatalog(workshop.home / "catalogue.db")
     identity = Identity("legacy", "2025-11-25", {"name": "seeded", "version": "1"}, {"tools": {}})
     specs = load_settings(workshop.config).servers
     assert len(specs) == servers
@@ -70,8 +70,8 @@ def seed(workshop: Workshop, servers: int) -> None:
             {"name": f"{verb}_{spec.name}", "description": f"{verb.title()} a {spec.name}.", "inputSchema": {}}
             for verb in ("weld", "paint", "polish")
         ]
-        catalogue.save_reading(spec.name, spec.launch_fingerprint(), ServerReading(identity, tuple(tools)), time.time())
-    catalogue.close()
+        catalog.save_reading(spec.name, spec.launch_fingerprint(), ServerReading(identity, tuple(tools)), time.time())
+    catalog.close()
 
 
 @both_modes

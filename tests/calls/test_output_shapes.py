@@ -1,4 +1,4 @@
-"""What is learnt from results, through the step of the chain and the real catalogue."""
+"""What is learnt from results, through the step of the chain and the real catalog."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import Clock, eventually, text, tool
 from toolcrib.calls.introspect import INTROSPECTION
 from toolcrib.calls.observe import Observe
-from toolcrib.calls.output_shapes import CHECKED_ONE_IN, FIRST_RESULTS, MAX_RESULT_BYTES, MOST_WAITING, Learner
-from toolcrib.catalog.store import CatalogStore, StoreUnavailable
+from toolcrib.calls.output_shapes import CHECKED_ONE_IN, FIRST_RESULTS, MAX_RESULT_BYTES, MOST_WAITING, OutputShapes
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.call import Target, ToolResult
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
@@ -33,7 +34,7 @@ def structured(value: Any) -> ToolResult:
 
 
 class School:
-    """A learner over a catalogue, fed through the step that observes calls."""
+    """A output_shapes over a catalog, fed through the step that observes calls."""
 
     def __init__(self, store: CatalogStore | None = None, *definitions: Mapping[str, Any]) -> None:
         self.store = store or MemoryCatalog()
@@ -42,10 +43,10 @@ class School:
         self._targets: dict[str, Target] = {}
         if definitions or store is None:
             self.save(*(definitions or (tool("read"),)))
-        self.learner = self.another_learner()
+        self.output_shapes = self.another_learner()
 
-    def another_learner(self) -> Learner:
-        return Learner(self.store, is_enabled=lambda: self.is_enabled, now=self.clock)
+    def another_learner(self) -> OutputShapes:
+        return OutputShapes(self.store, is_enabled=lambda: self.is_enabled, now=self.clock)
 
     def save(self, *definitions: Mapping[str, Any]) -> None:
         self.store.save_reading("files", "launch", ServerReading(IDENTITY, definitions), 1.0)
@@ -60,9 +61,9 @@ class School:
         target = self.target(name)
         for result in results:
             call = a_call(name=name, target=target, **more)
-            assert await through(Observe(self.learner), call, Upstream(result)) is result
+            assert await through(Observe(self.output_shapes), call, Upstream(result)) is result
         async with asyncio.timeout(30):
-            await self.learner.settle()
+            await self.output_shapes.settle()
         return self.store.learnt_shape("files", name)
 
 
@@ -179,7 +180,7 @@ async def test_a_declared_schema_is_not_learnt_but_results_are_held_to_it() -> N
 async def test_learning_goes_on_where_another_gateway_stopped() -> None:
     school = School()
     await school.see(structured({"id": 1}), structured({"id": 1, "name": "a"}))
-    school.learner = school.another_learner()
+    school.output_shapes = school.another_learner()
 
     found = await school.see(structured({"id": 2, "name": None, "at": 1}))
 
@@ -203,26 +204,26 @@ async def test_a_tool_whose_definition_changed_is_learnt_anew() -> None:
 async def test_a_flood_of_results_fills_no_memory() -> None:
     school = School(None, *(tool(f"tool{number}") for number in range(3 * MOST_WAITING)))
     for found in school.store.tools("files"):
-        school.learner.offer(Target(found, found.name), structured({"id": 1}))
+        school.output_shapes.offer(Target(found, found.name), structured({"id": 1}))
 
-    assert len(school.learner._waiting) == MOST_WAITING
-    await school.learner.close()
-    assert len(school.learner._waiting) == 0
+    assert len(school.output_shapes._waiting) == MOST_WAITING
+    await school.output_shapes.close()
+    assert len(school.output_shapes._waiting) == 0
 
 
 async def test_what_waits_is_learnt_by_itself_after_a_moment() -> None:
     school = School()
-    school.learner.offer(school.target(), structured({"id": 1}))
+    school.output_shapes.offer(school.target(), structured({"id": 1}))
 
     await eventually(lambda: school.store.learnt_shape("files", "read") is not None)
-    assert len(school.learner._waiting) == 0
+    assert len(school.output_shapes._waiting) == 0
 
 
 async def test_what_waits_when_the_gateway_closes_is_learnt_first() -> None:
     school = School()
-    school.learner.offer(school.target(), structured({"id": 1}))
+    school.output_shapes.offer(school.target(), structured({"id": 1}))
 
-    await school.learner.close()
+    await school.output_shapes.close()
 
     assert school.store.learnt_shape("files", "read") is not None
 
@@ -233,7 +234,7 @@ class BrokenStore(MemoryCatalog):
 
 
 @pytest.mark.parametrize("raw", [b'{"content":[],"structuredContent":{"a":1e999}}', b'{"content":3}'])
-async def test_odd_results_and_a_broken_catalogue_harm_nobody(raw: bytes) -> None:
+async def test_odd_results_and_a_broken_catalog_harm_nobody(raw: bytes) -> None:
     school = School(BrokenStore(), tool("read"))
 
     assert await school.see(ToolResult(raw), structured({"id": 1})) is None
@@ -249,7 +250,7 @@ async def test_every_kind_of_json_a_server_may_send_is_survived() -> None:
 def test_a_target_is_watched_by_the_name_its_server_knows() -> None:
     school = School()
     public = Tool("files", "my_read", school.target().tool.definition)
-    learner = school.learner
+    output_shapes = school.output_shapes
 
-    assert learner._is_wanted(Target(public, "read"))
-    assert list(learner._attention) == [("files", "read")]
+    assert output_shapes._is_wanted(Target(public, "read"))
+    assert list(output_shapes._attention) == [("files", "read")]

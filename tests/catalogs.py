@@ -1,4 +1,4 @@
-"""The two kinds of catalogue, for tests that must hold for both."""
+"""The two kinds of catalog, for tests that must hold for both."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ KINDS = ("memory", "sqlite")
 
 
 @contextmanager
-def open_catalogue(kind: str, folder: Path) -> Iterator[CatalogStore]:
-    """An empty catalogue of this kind; one that needs a file has it in the folder."""
+def open_catalog(kind: str, folder: Path) -> Iterator[CatalogStore]:
+    """An empty catalog of this kind; one that needs a file has it in the folder."""
     store: CatalogStore = SqliteCatalog(folder / "catalogue.db") if kind == "sqlite" else MemoryCatalog()
     try:
         yield store

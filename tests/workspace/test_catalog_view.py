@@ -10,13 +10,14 @@ import pytest
 from tests.fakes import Clock, spec, tool
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import ServerRecord, StoreUnavailable
+from toolcrib.catalog.store import ServerRecord
+from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import DeclaredTool, ServerSpec, StdioLaunch
 from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
-from toolcrib.stock import Stock
 from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.workspace.catalog_view import CatalogView
 
 IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": "1.0"})
 ENTRY = spec("files")
@@ -28,17 +29,17 @@ def reading(*definitions: dict[str, Any], ttl_seconds: float | None = None) -> S
 
 
 class Shop:
-    """A stock over a catalogue in memory, with a clock moved by hand."""
+    """A view over a catalog in memory, with a clock moved by hand."""
 
     def __init__(self, *specs: ServerSpec, rules: Iterable[Rule] = (), cache_seconds: float = 3600.0, **more: Any):
         self.clock = Clock()
         self.store = MemoryCatalog()
-        self.stock = self.beside(cache_seconds=cache_seconds, **more)
-        self.stock.configure(specs or (ENTRY,), RuleBook(tuple(rules)))
+        self.view = self.beside(cache_seconds=cache_seconds, **more)
+        self.view.configure(specs or (ENTRY,), RuleBook(tuple(rules)))
 
-    def beside(self, *, cache_seconds: float = 3600.0, **more: Any) -> Stock:
-        """Another gateway's stock on the same catalogue."""
-        return Stock(
+    def beside(self, *, cache_seconds: float = 3600.0, **more: Any) -> CatalogView:
+        """Another gateway's view on the same catalog."""
+        return CatalogView(
             self.store,
             now=self.clock,
             cache_seconds=cache_seconds,
@@ -49,8 +50,8 @@ class Shop:
 
     def save(self, *definitions: dict[str, Any], entry: ServerSpec = ENTRY) -> None:
         self.clock.advance(1)
-        self.stock.save(entry, reading(*definitions))
-        self.stock.follow_others()
+        self.view.save(entry, reading(*definitions))
+        self.view.follow_others()
 
     def found(self, query: str, **more: Any) -> list[str]:
         """What a search finds on the servers behind the counter."""
@@ -58,11 +59,11 @@ class Shop:
 
     def found_in_all(self, query: str, **more: Any) -> list[str]:
         options = {"server": None, "limit": 10, "include_disabled": False, **more}
-        return [stocked.tool.id for stocked, _ in self.stock.search(query, **options)]
+        return [visible.tool.id for visible, _ in self.view.search(query, **options)]
 
 
 class Broken(MemoryCatalog):
-    """A catalogue on a disk that fails."""
+    """A catalog on a disk that fails."""
 
     is_broken = False
 
@@ -82,47 +83,47 @@ class Broken(MemoryCatalog):
 # -- what is shown
 
 
-def test_tools_of_the_catalogue_are_on_the_shelf_in_the_servers_order() -> None:
+def test_tools_of_the_catalog_are_on_the_shelf_in_the_servers_order() -> None:
     shop = Shop()
     shop.save(tool("write_file"), tool("read_file"))
 
-    assert list(shop.stock.shelf("files")) == ["write_file", "read_file"]
-    assert shop.stock.tool_count() == 2
+    assert list(shop.view.tools("files")) == ["write_file", "read_file"]
+    assert shop.view.tool_count() == 2
 
 
 def test_a_server_that_is_not_configured_shows_nothing() -> None:
     shop = Shop()
     shop.save(tool("read_file"))
-    shop.stock.configure([], NO_RULES)
+    shop.view.configure([], NO_RULES)
 
-    assert not shop.stock.knows("files")
-    assert shop.stock.find("files", "read_file") is None
-    assert shop.stock.shelf("files") == {}
+    assert not shop.view.knows("files")
+    assert shop.view.find("files", "read_file") is None
+    assert shop.view.tools("files") == {}
     assert shop.found("read file") == []
 
 
 def test_an_entry_that_is_switched_off_is_not_behind_the_counter() -> None:
     shop = Shop(replace(ENTRY, enabled=False))
 
-    assert shop.stock.specs == {}
+    assert shop.view.specs == {}
 
 
 def test_declared_tools_are_shown_until_the_server_was_read() -> None:
     shop = Shop(replace(ENTRY, declared_tools=(DeclaredTool("read_file", "Read a file."),)))
 
-    assert shop.stock.find("files", "read_file").tool.description == "Read a file."
+    assert shop.view.find("files", "read_file").tool.description == "Read a file."
     assert shop.found("read a file")[0] == "files:read_file"
     shop.save(tool("open_file"))
-    assert list(shop.stock.shelf("files")) == ["open_file"]
+    assert list(shop.view.tools("files")) == ["open_file"]
 
 
 def test_a_prefix_is_part_of_the_public_name_and_not_of_the_servers_own() -> None:
     shop = Shop(replace(ENTRY, prefix="fs_"))
     shop.save(tool("read"))
 
-    stocked = shop.stock.find("files", "fs_read")
-    assert (stocked.tool.id, stocked.upstream_name) == ("files:fs_read", "read")
-    assert shop.stock.find("files", "read") is None
+    visible = shop.view.find("files", "fs_read")
+    assert (visible.tool.id, visible.upstream_name) == ("files:fs_read", "read")
+    assert shop.view.find("files", "read") is None
     assert shop.found("fs_read")[0] == "files:fs_read"
 
 
@@ -130,7 +131,7 @@ def test_the_entrys_own_lists_are_applied_to_the_servers_own_names() -> None:
     shop = Shop(replace(ENTRY, prefix="fs_", allow_tools=("read", "write"), deny_tools=("write",)))
     shop.save(tool("read"), tool("write"), tool("delete"))
 
-    enabled = {name: (stocked.enabled, stocked.reason) for name, stocked in shop.stock.shelf("files").items()}
+    enabled = {name: (visible.enabled, visible.reason) for name, visible in shop.view.tools("files").items()}
     assert enabled["fs_read"][0]
     assert enabled["fs_write"] == (False, "the server entry's denyTools names it")
     assert enabled["fs_delete"] == (False, "the server entry's allowTools does not name it")
@@ -145,7 +146,7 @@ def test_the_entrys_own_lists_may_hold_globs(
 ) -> None:
     shop = Shop(replace(ENTRY, allow_tools=allow, deny_tools=deny))
     shop.save(tool("read"), tool("write"))
-    assert [name for name, stocked in shop.stock.shelf(ENTRY.name).items() if stocked.enabled] == left
+    assert [name for name, visible in shop.view.tools(ENTRY.name).items() if visible.enabled] == left
 
 
 def test_rules_decide_and_tag_under_the_public_name() -> None:
@@ -153,7 +154,7 @@ def test_rules_decide_and_tag_under_the_public_name() -> None:
     shop = Shop(replace(ENTRY, prefix="fs_"), rules=rules)
     shop.save(tool("read"), tool("delete"))
 
-    assert [(s.enabled, s.tags) for s in shop.stock.shelf("files").values()] == [
+    assert [(s.enabled, s.tags) for s in shop.view.tools("files").values()] == [
         (True, ("disk",)),
         (False, ("dangerous", "disk")),
     ]
@@ -163,14 +164,14 @@ def test_a_list_on_the_entry_can_only_take_away() -> None:
     shop = Shop(replace(ENTRY, allow_tools=("read",)), rules=[Rule(("write",), None, False, ())])
     shop.save(tool("read"), tool("write"))
 
-    assert [stocked.enabled for stocked in shop.stock.shelf("files").values()] == [True, False]
+    assert [visible.enabled for visible in shop.view.tools("files").values()] == [True, False]
 
 
 def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
     shop = Shop(rules=[Rule(("*nothing*",), None, True, ())])
     shop.save(tool("read"))
 
-    assert any("nothing" in warning for warning in shop.stock.warnings)
+    assert any("nothing" in warning for warning in shop.view.warnings)
 
 
 # -- the built-in server
@@ -179,26 +180,26 @@ def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
 def test_the_built_in_server_is_known_found_and_not_among_the_servers() -> None:
     shop = Shop()
 
-    assert shop.stock.knows("toolcrib")
-    assert "toolcrib" not in shop.stock.specs
+    assert shop.view.knows("toolcrib")
+    assert "toolcrib" not in shop.view.specs
     assert shop.found_in_all("read more of a large result")[0] == "toolcrib:read_result"
-    assert shop.stock.tool_count() == 0
+    assert shop.view.tool_count() == 0
 
 
 def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
     shop = Shop(rules=[Rule(("read_file",), None, True, ())])
     shop.save(tool("read_file"), tool("write_file"))
 
-    assert all(stocked.enabled for stocked in shop.stock.shelf("toolcrib").values())
-    assert not shop.stock.find("files", "write_file").enabled
+    assert all(visible.enabled for visible in shop.view.tools("toolcrib").values())
+    assert not shop.view.find("files", "write_file").enabled
 
 
 def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
     by_tool = Shop(rules=[Rule(("*",), None, False, ()), Rule(("read_result",), None, False, ())])
     by_name = Shop(rules=[Rule(("toolcrib:*",), None, False, ())])
 
-    assert all(stocked.enabled for stocked in by_tool.stock.shelf("toolcrib").values())
-    assert not any(stocked.enabled for stocked in by_name.stock.shelf("toolcrib").values())
+    assert all(visible.enabled for visible in by_tool.view.tools("toolcrib").values())
+    assert not any(visible.enabled for visible in by_name.view.tools("toolcrib").values())
 
 
 # -- searching
@@ -241,8 +242,8 @@ def test_another_limit_applies_from_the_next_configuration_on() -> None:
     shop.save(tool("read_file"), tool("write_file"))
     assert len(shop.found("file")) == 1
 
-    shop.stock.retime(3600.0, Freshness(), max_indexed=10, max_enabled=10)
-    shop.stock.configure((ENTRY,), NO_RULES)
+    shop.view.retime(3600.0, Freshness(), max_indexed=10, max_enabled=10)
+    shop.view.configure((ENTRY,), NO_RULES)
 
     assert len(shop.found("file")) == 2
 
@@ -268,7 +269,7 @@ def test_a_new_reading_is_shown_and_found_at_once() -> None:
     shop.save(tool("open_file"))
 
     assert shop.found("open file") == ["files:open_file"]
-    assert shop.stock.find("files", "read_file") is None
+    assert shop.view.find("files", "read_file") is None
 
 
 def test_what_another_gateway_read_is_shown_after_a_look() -> None:
@@ -279,32 +280,32 @@ def test_what_another_gateway_read_is_shown_after_a_look() -> None:
 
     shop.clock.advance(1)
     other.save(ENTRY, reading(tool("read_file")))
-    shop.stock.follow_others()
+    shop.view.follow_others()
 
     assert shop.found("read file") == ["files:read_file"]
 
 
 def test_a_shelf_looked_at_before_the_first_look_at_others_is_not_stuck() -> None:
     shop = Shop()
-    shop.stock.save(ENTRY, reading(tool("old")))
-    assert list(shop.stock.shelf("files")) == ["old"]
+    shop.view.save(ENTRY, reading(tool("old")))
+    assert list(shop.view.tools("files")) == ["old"]
 
     shop.clock.advance(1)
-    shop.stock.save(ENTRY, reading(tool("new")))
-    shop.stock.follow_others()
+    shop.view.save(ENTRY, reading(tool("new")))
+    shop.view.follow_others()
 
-    assert list(shop.stock.shelf("files")) == ["new"]
+    assert list(shop.view.tools("files")) == ["new"]
 
 
 def test_tools_written_down_while_the_index_is_made_are_found() -> None:
     other = spec("other")
     shop = Shop(ENTRY, other)
-    assert not shop.stock.shelf("files")
-    shop.stock.save(ENTRY, reading(tool("read_file")))
-    shop.stock.invalidate("other")
+    assert not shop.view.tools("files")
+    shop.view.save(ENTRY, reading(tool("read_file")))
+    shop.view.invalidate("other")
     shop.found("the index is made")
 
-    shop.stock.follow_others()
+    shop.view.follow_others()
 
     assert shop.found("read_file") == ["files:read_file"]
 
@@ -312,15 +313,15 @@ def test_tools_written_down_while_the_index_is_made_are_found() -> None:
 def test_cached_shelves_are_looked_up_again_after_their_time() -> None:
     shop = Shop(cache_seconds=60.0)
     shop.save(tool("old"))
-    shop.stock.shelf("files")
+    shop.view.tools("files")
     shop.store.save_reading("files", ENTRY.launch_fingerprint(), reading(tool("new")), shop.clock())
 
-    assert list(shop.stock.shelf("files")) == ["old"]
+    assert list(shop.view.tools("files")) == ["old"]
     shop.clock.advance(61)
-    assert list(shop.stock.shelf("files")) == ["new"]
+    assert list(shop.view.tools("files")) == ["new"]
 
 
-def test_a_tool_that_left_the_catalogue_since_the_index_was_made_is_not_given() -> None:
+def test_a_tool_that_left_the_catalog_since_the_index_was_made_is_not_given() -> None:
     shop = Shop(cache_seconds=0.0)
     shop.save(tool("read_file"))
     assert shop.found("read file") == ["files:read_file"]
@@ -334,30 +335,30 @@ def test_a_tool_that_left_the_catalogue_since_the_index_was_made_is_not_given() 
 def test_a_dropped_shelf_is_looked_up_again() -> None:
     shop = Shop()
     shop.save(tool("old"))
-    shop.stock.shelf("files")
+    shop.view.tools("files")
     shop.store.save_reading("files", ENTRY.launch_fingerprint(), reading(tool("new")), shop.clock())
 
-    shop.stock.drop_shelf("files")
+    shop.view.drop_tools("files")
 
-    assert list(shop.stock.shelf("files")) == ["new"]
+    assert list(shop.view.tools("files")) == ["new"]
 
 
 def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop()
     broken = Broken()
     shop.store = broken
-    shop.stock = shop.beside()
-    shop.stock.configure([ENTRY], NO_RULES)
+    shop.view = shop.beside()
+    shop.view.configure([ENTRY], NO_RULES)
     shop.save(tool("read_file"))
     shop.found("read file")
 
     broken.is_broken = True
-    shop.stock.follow_others()
+    shop.view.follow_others()
 
     assert shop.found("read file") == ["files:read_file"]
     assert "the disk is gone" in caplog.text
-    shop.stock.invalidate()
-    assert shop.stock.identity("files") is None
+    shop.view.invalidate()
+    assert shop.view.identity("files") is None
 
 
 # -- freshness
@@ -366,42 +367,42 @@ def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -
 def test_servers_never_read_launched_anew_or_too_old_are_due() -> None:
     fresh, old, moved, unread = (spec(name) for name in ("fresh", "old", "moved", "unread"))
     shop = Shop(fresh, old, moved, unread)
-    shop.stock.save(old, reading())
+    shop.view.save(old, reading())
     shop.clock.advance(24 * 3600)
     shop.save(entry=fresh)
     shop.save(entry=moved)
-    shop.stock.configure([fresh, old, replace(moved, launch=StdioLaunch("new")), unread], NO_RULES)
+    shop.view.configure([fresh, old, replace(moved, launch=StdioLaunch("new")), unread], NO_RULES)
 
-    assert shop.stock.due() == ["old", "moved", "unread"]
-    assert [shop.stock.is_old(name) for name in ("fresh", "old", "unread")] == [False, True, False]
+    assert shop.view.due() == ["old", "moved", "unread"]
+    assert [shop.view.is_old(name) for name in ("fresh", "old", "unread")] == [False, True, False]
 
 
 def test_an_identity_counts_only_for_the_launch_it_was_met_at() -> None:
     shop = Shop()
     shop.save(tool("read"))
-    assert shop.stock.identity("files") == IDENTITY
+    assert shop.view.identity("files") == IDENTITY
 
-    shop.stock.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
+    shop.view.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
 
-    assert shop.stock.identity("files") is None
-    assert shop.stock.identity("nobody") is None
+    assert shop.view.identity("files") is None
+    assert shop.view.identity("nobody") is None
 
 
 def test_a_reading_of_the_former_launch_does_not_pass_for_one_of_the_new() -> None:
     shop = Shop()
-    shop.stock.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
+    shop.view.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
 
     shop.save(tool("read"), entry=ENTRY)
 
-    assert shop.stock.due() == ["files"]
+    assert shop.view.due() == ["files"]
 
 
 def test_nothing_is_written_down_of_a_server_that_left() -> None:
     shop = Shop()
-    shop.stock.configure([], NO_RULES)
+    shop.view.configure([], NO_RULES)
 
-    shop.stock.save(ENTRY, reading(tool("read")))
-    shop.stock.save_failure(ENTRY, "too late")
+    shop.view.save(ENTRY, reading(tool("read")))
+    shop.view.save_failure(ENTRY, "too late")
 
     assert shop.store.servers() == {}
 
@@ -409,9 +410,9 @@ def test_nothing_is_written_down_of_a_server_that_left() -> None:
 def test_a_failure_is_remembered_and_the_tools_stay() -> None:
     shop = Shop()
     shop.save(tool("read"))
-    shop.stock.save_failure(ENTRY, "it did not start")
-    shop.stock.follow_others()
+    shop.view.save_failure(ENTRY, "it did not start")
+    shop.view.follow_others()
 
-    assert shop.stock.record("files").error == "it did not start"
-    assert list(shop.stock.shelf("files")) == ["read"]
-    assert shop.stock.was_read("files")
+    assert shop.view.record("files").error == "it did not start"
+    assert list(shop.view.tools("files")) == ["read"]
+    assert shop.view.was_read("files")

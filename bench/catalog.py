@@ -1,4 +1,4 @@
-"""A made-up but lifelike catalogue of any size, the same every time."""
+"""A made-up but lifelike catalog of any size, the same every time."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _tool(action: str, says: str, thing: str, place: str) -> dict[str, Any]:
 
 
 def seed(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "modern") -> Path:
-    """A configuration and a fresh catalogue of that many servers under `home`; `live` ones are not yet in it.
+    """A configuration and a fresh catalog of that many servers under `home`; `live` ones are not yet in it.
 
     Every entry could be started: what does not start anything does so by choice.
     """
@@ -100,10 +100,10 @@ def seed(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "mode
     config.write_text(json.dumps({"discovery": {"servers": entries}}), encoding="utf-8")
     identity = Identity("modern", "2026-07-28", {"name": "made up", "version": "1"}, {"tools": {}})
     env = {"TOOLCRIB_HOME": str(home)}
-    catalogue = SqliteCatalog(Paths.of(env).catalogue)
+    catalog = SqliteCatalog(Paths.of(env).catalog)
     for spec in load_settings(config, env=env).servers:
         if spec.name not in live:
             reading = ServerReading(identity, tuple(tools_of(spec.name)))
-            catalogue.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
-    catalogue.close()
+            catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+    catalog.close()
     return config
