@@ -104,6 +104,6 @@ def seed(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "mode
     for spec in load_settings(config, env=env).servers:
         if spec.name not in live:
             reading = ServerReading(identity, tuple(tools_of(spec.name)))
-            catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+            catalog.save_reading(spec.name, spec.launch_key, reading, time.time())
     catalog.close()
     return config

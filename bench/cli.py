@@ -66,7 +66,7 @@ def filled(home: Path, tools_each: int) -> dict[str, str]:
     for number, spec in enumerate(load_settings(home / "toolcrib.yaml", env=env).servers):
         tools = tuple(tool(number, at) for at in range(tools_each))
         reading = ServerReading(Identity("legacy", "2025-11-25"), tools)
-        catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+        catalog.save_reading(spec.name, spec.launch_key, reading, time.time())
     catalog.close()
     return {**env, "PYTHONPATH": str(SOURCE)}
 

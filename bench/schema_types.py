@@ -25,7 +25,7 @@ from bench.report import Figure, Report, arguments, percentile
 from bench.tokens import real_servers, state
 from toolcrib.config.load import load_settings
 from toolcrib.config.settings import Settings
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.model.server import ServerSpec
 from toolcrib.rtfs.capability import Capability, Provider
 from toolcrib.rtfs.published_form import published_form

@@ -12,20 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import Clock, FakeServer, FakeServers, eventually, spec, text, tool
+from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import Gateway, Settings, open_gateway
-from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.model.tool import Tool
-from toolcrib.queries.summaries import counter_topics
-from toolcrib.rules.rulebook import RuleBook
-from toolcrib.server.details import render_details
+from toolcrib.queries.details_answer import render_details
 from toolcrib.server.instructions import gateway_instructions
-from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.workspace.catalog_view import CatalogView
 
 OWNER = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
 
@@ -130,16 +125,15 @@ async def test_the_instructions_name_a_few_topics_and_only_in_words_we_know() ->
     assert said.endswith("Servers: gh (issues, pull requests, code), shop (orders).")
 
 
-class BrokenStore(MemoryCatalog):
-    def tools(self, server: str) -> list[Tool]:
+async def test_a_catalog_that_can_not_be_read_leaves_the_instructions_without_topics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone(*_: object) -> list[Tool]:
         raise StoreUnavailable("the disk is gone")
 
-
-def test_a_catalog_that_can_not_be_read_leaves_the_instructions_without_topics() -> None:
-    view = CatalogView(BrokenStore(), now=Clock(), cache_seconds=60, freshness=Freshness())
-    view.configure([spec("gh")], RuleBook(()))
-
-    assert counter_topics(view, ["gh"], 6) == []
+    monkeypatch.setattr(SqliteCatalog, "tools", gone)
+    async with counter(github()) as gateway:
+        assert "issues" not in gateway_instructions(gateway)
 
 
 # -- what tools return

@@ -47,7 +47,7 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
         "import toolcrib; toolcrib.validate_config()",
         "from toolcrib.cli.main import main; main(['list'])",
         "from toolcrib.cli.main import main; main(['lst'])",
-        "import toolcrib.engine.offline",
+        "import toolcrib.engine.open_catalog",
         "from toolcrib.cli.main import main; main(['settings'])",
     ],
 )

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from toolcrib.discovery.provider import MCPDiscoveryProvider
     from toolcrib.discovery.results import MCPServerConfig
     from toolcrib.discovery.service import MCPDiscoveryService
-    from toolcrib.engine.online import open_discovery, open_gateway
+    from toolcrib.engine.open_gateway import open_discovery, open_gateway
     from toolcrib.engine.validation import ConfigCheck, validate_config
     from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
     from toolcrib.gateway import Gateway
     from toolcrib.gateway import Gateway as DiscoveryEngine
     from toolcrib.limits.rate import RateLimitConfig
     from toolcrib.limits.retry import RetryPolicy
-    from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, LogMessage, Progress, ToolResult
+    from toolcrib.model.call import ExecutionError, ExecutionResult, LogMessage, Progress, ToolResult
+    from toolcrib.model.caller import Caller, Rights
     from toolcrib.model.status import ServerStatus
     from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
     from toolcrib.server.embedded import MCPDiscoveryServer
@@ -50,6 +51,7 @@ __all__ = [
     "Progress",
     "RateLimitConfig",
     "RetryPolicy",
+    "Rights",
     "SearchAnswer",
     "SearchHit",
     "ServerStatus",
@@ -68,7 +70,7 @@ __all__ = [
 ]
 
 _NAMES_BY_HOME = {
-    "toolcrib.engine.online": "open_discovery open_gateway",
+    "toolcrib.engine.open_gateway": "open_discovery open_gateway",
     "toolcrib.engine.validation": "ConfigCheck validate_config",
     "toolcrib.config.load": "load_settings",
     "toolcrib.config.settings": "Settings",
@@ -80,7 +82,8 @@ _NAMES_BY_HOME = {
     "toolcrib.gateway": "Gateway",
     "toolcrib.limits.rate": "RateLimitConfig",
     "toolcrib.limits.retry": "RetryPolicy",
-    "toolcrib.model.call": "Caller ExecutionError ExecutionResult LogMessage Progress ToolResult",
+    "toolcrib.model.caller": "Caller Rights",
+    "toolcrib.model.call": "ExecutionError ExecutionResult LogMessage Progress ToolResult",
     "toolcrib.model.status": "ServerStatus",
     "toolcrib.model.view": "Parameter SearchAnswer SearchHit ServerSummary ToolDetails ToolSummary",
     "toolcrib.server.embedded": "MCPDiscoveryServer",

@@ -7,7 +7,9 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ServerNotFound                .nearest
 ├── ToolNotFound                  .nearest, .available
 ├── InvalidArguments              fix the call: .problems, each with the field and why
-├── ToolDisabled                  a rule says no: .rule
+├── ToolDisabled                  a rule, the server's entry or the caller's rights say no
+├── ToolChanged                   a person has to review the tool again
+├── ToolPending                   a person has to approve the tool first
 ├── RateLimited                   wait: .retry_after_seconds
 ├── Overloaded                    too many calls at once: try again
 ├── ResultExpired                 run the tool again
@@ -123,6 +125,18 @@ class ToolDisabled(ToolcribError):
     """A rule keeps this tool behind the counter."""
 
     code = "TOOL_DISABLED"
+
+
+class ToolChanged(ToolcribError):
+    """The tool's definition is not the one that was reviewed."""
+
+    code = "TOOL_CHANGED"
+
+
+class ToolPending(ToolcribError):
+    """Nobody has approved this tool yet."""
+
+    code = "TOOL_PENDING"
 
 
 class RateLimited(ToolcribError):

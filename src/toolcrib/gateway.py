@@ -11,32 +11,24 @@ import msgspec
 from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
-from toolcrib.calls.missing import missing
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
-from toolcrib.model.call import (
-    Caller,
-    CallEvent,
-    ExecutionError,
-    ExecutionResult,
-    Listener,
-    ToolCall,
-    ToolResult,
-)
-from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
-from toolcrib.queries.filters import find_tools, split_query
-from toolcrib.queries.summaries import check_query, counter_topics, hit_view, near_domains, server_view, tool_view
-from toolcrib.schema.details import describe
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.queries.describe import details_view
+from toolcrib.queries.search import Search, SearchQuestion, found_tools, hits_of, understood
+from toolcrib.queries.summaries import known_topics_of, near_domains, server_view, tool_view
+from toolcrib.workspace.lookup import missing
+from toolcrib.workspace.workspace import Workspace
 
-DEFAULT_HITS = 10
-MOST_HITS = 100
 # The very first start knows no tool at all: a short wait for the first reading beats an empty answer.
 FIRST_READING_SECONDS = 3.0
 
@@ -44,11 +36,11 @@ FIRST_READING_SECONDS = 3.0
 class Connections(Protocol):
     """Whoever holds the connections to servers, and knows how each stands."""
 
-    def status(self, server: str) -> ServerStatus: ...
+    def status(self, spec: ServerSpec) -> ServerStatus: ...
 
-    async def connect(self, server: str) -> None: ...
+    async def connect(self, spec: ServerSpec) -> None: ...
 
-    async def disconnect(self, server: str) -> None: ...
+    async def disconnect(self, spec: ServerSpec) -> None: ...
 
 
 class RegistryHints(Protocol):
@@ -58,31 +50,30 @@ class RegistryHints(Protocol):
 
 
 class Gateway:
-    """Find a tool, read it, run it; safe to use from many tasks at once."""
+    """Answers callers' questions about one workspace: find a tool, read it, run it; safe to use from many tasks at once."""
 
     def __init__(
         self,
+        workspace: Workspace,
         *,
-        view: CatalogView,
         refresher: CatalogRefresher,
         discovery_service: MCPDiscoveryService,
         connections: Connections,
         call_tool: CallTool,
         introspector: Introspector,
-        shelf: ResultStore,
-        settings: Callable[[], Settings],
+        results: ResultStore,
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
         hints: RegistryHints | None = None,
     ) -> None:
-        self._view = view
+        self._workspace = workspace
+        self._view = workspace.view
         self._refresher = refresher
         self.discovery_service = discovery_service
         self._connections = connections
         self._call_tool = call_tool
         self._introspector = introspector
-        self._shelf = shelf
-        self._settings = settings
+        self._results = results
         self._reload = reload
         self._learn = learn
         self._hints = hints
@@ -90,7 +81,7 @@ class Gateway:
     @property
     def settings(self) -> Settings:
         """The configuration in force."""
-        return self._settings()
+        return self._workspace.settings
 
     async def reload(self) -> Settings:
         """Read the configuration again; only what changed reconnects, and a bad edit changes nothing."""
@@ -104,7 +95,7 @@ class Gateway:
         started = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
-                await self._refresher.need_all()
+                await self._refresher.need_all(self._view.specs)
         except TimeoutError:
             return False
         left = seconds - (asyncio.get_running_loop().time() - started)
@@ -118,34 +109,41 @@ class Gateway:
         """
         return await self._learn(seconds)
 
-    async def list_servers(self) -> list[ServerSummary]:
-        """All servers, in the order of the configuration."""
-        self._view.follow_others()
-        return [server_view(self._view, name, self._connections.status(name)) for name in self._view.specs]
+    async def list_servers(self, *, caller: Caller = LIBRARY) -> list[ServerSummary]:
+        """The servers that a caller may use, in the order of the configuration."""
+        return [
+            server_view(self._view, name, self._connections.status(spec), caller)
+            for name, spec in self._view.specs.items()
+            if caller.rights.may_see(name)
+        ]
 
     async def connect(self, server: str) -> None:
         """Start or reach a server now rather than on its first call; raises what kept us from it."""
-        if self._is_configured(server):
-            await self._connections.connect(server)
+        if (spec := self._configured(server)) is not None:
+            await self._connections.connect(spec)
 
     async def disconnect(self, server: str) -> None:
         """Stop a server, and break off the calls that run on it; the next call starts it again."""
-        if self._is_configured(server):
-            await self._connections.disconnect(server)
+        if (spec := self._configured(server)) is not None:
+            await self._connections.disconnect(spec)
 
     def is_connected(self, server: str) -> bool:
         """Whether this gateway is connected to a server now; the usual state of one that nobody calls is that it is not."""
-        return server == BUILT_IN_SERVER or self._connections.status(server).state == "connected"
+        spec = self._view.specs.get(server)
+        if spec is None:
+            return server == BUILT_IN_SERVER
+        return self._connections.status(spec).state == "connected"
 
     async def invalidate(self, server: str | None = None) -> None:
         """Have one server, or every one, read again before its tools are next looked at or run.
 
         A search over all servers answers from what is known until then; `ready` has them all read.
         """
-        names = list(self._view.specs) if server is None else [server] if self._is_configured(server) else []
-        for name in names:
-            self._refresher.expire(name)
-            await asyncio.to_thread(self.discovery_service.cache.clear_server, name)
+        specs = list(self._view.specs.values()) if server is None else [self._configured(server)]
+        for spec in specs:
+            if spec is not None:
+                self._refresher.expire(spec)
+                await asyncio.to_thread(self.discovery_service.cache.clear_server, spec.name)
 
     async def search_tools(
         self,
@@ -156,62 +154,51 @@ class Gateway:
         include_disabled: bool = False,
         domain: str | None = None,
         category: str | None = None,
+        caller: Caller = LIBRARY,
     ) -> SearchAnswer:
         """The tools that fit `query` best. Without `limit`, as many as fit a small answer.
 
         `domain` (such as `github.issues`) and `category` (such as `crud.read`) narrow the search; `domain:…` and
         `category:…` in the query do the same. Where the query is nothing else, all such tools are given.
         """
-        words, passes = split_query(query, domain, category, self._view)
-        check_query(query, limit, longest=self.settings.max_query_characters, is_filtered=bool(passes))
-        self._view.follow_others()
-        if server is not None:
-            await self._refresher.need(server)
-        elif self._refresher.pending and not self._view.tool_count():
-            await self._refresher.settle(FIRST_READING_SECONDS)
-            self._view.follow_others()
-        most = min(limit or DEFAULT_HITS, MOST_HITS)
-        found = find_tools(self._view, words, passes, server=server, limit=most, include_disabled=include_disabled)
-        hits = [hit_view(visible, relevance) for visible, relevance in found]
-        elsewhere = self._elsewhere(words, hits) if server is None and words else ()
-        note = self._search_note(hits, server, elsewhere)
+        question = SearchQuestion(query, server, limit, include_disabled, domain, category)
+        search = understood(self._workspace, question)
+        await self._make_searchable(server)
+        hits = hits_of(found_tools(self._workspace, search, caller))
+        note = self._search_note(hits, search)
         packed = tuple(hits) if limit is not None else pack_hits(hits, note)
         return SearchAnswer(packed, note) if fits(hits) else SearchAnswer((), note, nearest=packed)
 
-    async def list_tools(self, server: str, *, include_disabled: bool = False) -> list[ToolSummary]:
+    async def list_tools(
+        self, server: str, *, include_disabled: bool = False, caller: Caller = LIBRARY
+    ) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
-        await self._refresher.need(server)
-        self._view.follow_others()
-        if not self._view.knows(server):
-            return []
-        visible = self._view.tools(server).values()
-        return [tool_view(tool) for tool in visible if tool.enabled or include_disabled]
+        await self._need(server)
+        return self._listed([server] if self._view.knows(server) else [], caller, include_disabled=include_disabled)
 
-    async def all_tools(self, *, include_disabled: bool = False) -> list[ToolSummary]:
+    async def all_tools(self, *, include_disabled: bool = False, caller: Caller = LIBRARY) -> list[ToolSummary]:
         """The tools of all servers that are known now, server by server; `ready` waits for those that are not."""
-        self._view.follow_others()
-        visible = (tool for name in self._view.specs for tool in self._view.tools(name).values())
-        return [tool_view(tool) for tool in visible if tool.enabled or include_disabled]
+        return self._listed(self._view.specs, caller, include_disabled=include_disabled)
 
-    async def get_tool_details(self, server: str, tool: str) -> ToolDetails | None:
+    async def get_tool_details(self, server: str, tool: str, *, caller: Caller = LIBRARY) -> ToolDetails | None:
         """How to call a tool, or None where there is no such tool."""
-        visible = await self._find(*split_id(server, tool))
+        visible = await self._find(*split_id(server, tool), caller)
         if visible is None:
             return None
-        learnt = self._view.learnt_shape(visible) if self.settings.learn_shapes else None
-        return describe(visible.tool, enabled=visible.enabled, tags=visible.tags, learnt=learnt)
+        learnt = await self._view.learnt_shape(visible) if self.settings.learn_shapes else None
+        return details_view(visible, learnt)
 
     async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:
         """What a tool returns, as a JSON Schema: declared, learnt, or found out by a harmless call; None where it can't be told.
 
         Only a tool that changes nothing is called, once, or a second time where the first arguments taught nothing.
         """
-        visible = await self._find(*split_id(server, tool))
+        visible = await self._find(*split_id(server, tool), LIBRARY)
         return None if visible is None else await self._introspector.output_schema(visible)
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""
-        return counter_topics(self._view, servers, most)
+        return known_topics_of(self._view, servers, most)
 
     async def execute_tool(
         self,
@@ -219,7 +206,7 @@ class Gateway:
         tool: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        caller: Caller | None = None,
+        caller: Caller = LIBRARY,
         listener: Listener | None = None,
     ) -> ExecutionResult:
         """Run a tool; whatever goes wrong on the way is in the result, with a code."""
@@ -231,10 +218,9 @@ class Gateway:
         except (TypeError, ValueError, RecursionError) as problem:
             unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
             return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
-        who = caller or Caller()
         is_heard = listener is not None
         return await self.execute(
-            ToolCall(server, tool, given, raw, who, listener, log_level="info", wants_progress=is_heard)
+            ToolCall(server, tool, given, raw, caller, listener, log_level="info", wants_progress=is_heard)
         )
 
     async def execute(self, call: ToolCall) -> ExecutionResult:
@@ -248,7 +234,7 @@ class Gateway:
         return ExecutionResult(result)
 
     async def execute_stream(
-        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller | None = None
+        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller = LIBRARY
     ) -> AsyncIterator[CallEvent | ExecutionResult]:
         """Run a tool and yield progress and log messages as they come, then the outcome."""
         events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
@@ -266,60 +252,84 @@ class Gateway:
 
     async def read_server(self, server: str) -> None:
         """Read a server's tools now, whatever is known of it; raises what kept us from it."""
-        await self._refresher.read_now(server)
+        if (spec := self._view.specs.get(server)) is not None:
+            await self._refresher.read_now(spec)
 
     async def give_up_reading(self, server: str, seconds: float) -> bool:
         """Stop reading a server that was waited for so long; whether the catalog remembers that from now on."""
-        return await self._refresher.give_up(server, seconds)
+        spec = self._view.specs.get(server)
+        return spec is not None and await self._refresher.give_up(spec, seconds)
 
     def failure(self, server: str) -> ToolcribError | None:
         """What kept this gateway from reading a server, the last time it tried."""
-        return self._refresher.failure(server)
+        spec = self._view.specs.get(server)
+        return None if spec is None else self._refresher.failure(spec)
 
     def knows(self, server: str) -> bool:
-        """Whether a server of that name is behind the counter."""
+        """Whether a server of that name is offered."""
         return self._view.knows(server)
 
-    def missing(self, server: str, tool: str) -> ToolcribError:
+    def missing(self, server: str, tool: str, *, caller: Caller = LIBRARY) -> ToolcribError:
         """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
         server, tool = split_id(server, tool)
-        return self._refresher.unread_failure(server) or missing(self._view, server, tool)
+        return self._unread_failure(server) or missing(self._view, server, tool, caller)
 
     def trouble(self, server: str) -> str:
         """Why the tools of a server are not known, or nothing."""
-        failure = self._refresher.unread_failure(server)
+        failure = self._unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
-        """Put a large result on the shelf; the handle is good for this caller only."""
-        return self._shelf.put(caller.key, data)
+        """Keep a large result; the handle is good for this caller only."""
+        return self._results.put(caller.key, data)
 
-    def _is_configured(self, server: str) -> bool:
-        """Whether this is a server of the configuration; the built-in one is not, and an unknown one is an error."""
+    def _configured(self, server: str) -> ServerSpec | None:
+        """The entry of a server; None is the built-in one, and an unknown name is an error."""
         if not self._view.knows(server):
             raise missing(self._view, server, "")
-        return server != BUILT_IN_SERVER
+        return self._view.specs.get(server)
 
-    def _elsewhere(self, query: str, hits: Sequence[SearchHit]) -> Sequence[str]:
+    def _unread_failure(self, server: str) -> ToolcribError | None:
+        spec = self._view.specs.get(server)
+        return None if spec is None else self._refresher.unread_failure(spec)
+
+    def _listed(self, servers: Iterable[str], caller: Caller, *, include_disabled: bool) -> list[ToolSummary]:
+        tools = (visible for name in servers for visible in self._view.tools(name, caller).values())
+        return [tool_view(visible) for visible in tools if visible.enabled or include_disabled]
+
+    async def _need(self, server: str) -> None:
+        if (spec := self._view.specs.get(server)) is not None:
+            await self._refresher.need(spec)
+
+    async def _make_searchable(self, server: str | None) -> None:
+        """Have the one server read that is asked about; where no tool at all is known, wait a little for the first."""
+        if server is not None:
+            await self._need(server)
+        elif self._refresher.pending(self._view.specs) and not self._view.tool_count():
+            await self._refresher.settle(FIRST_READING_SECONDS, lambda: bool(self._view.tool_count()))
+
+    def _elsewhere(self, search: Search, hits: Sequence[SearchHit]) -> Sequence[str]:
         is_weak = all(hit.relevance < WEAK_HIT for hit in hits)
-        return self._hints.names(query) if is_weak and self._hints is not None else ()
+        if self._hints is None or not is_weak or search.server is not None or not search.words:
+            return ()
+        return self._hints.names(search.words)
 
-    def _search_note(self, hits: Sequence[SearchHit], server: str | None, elsewhere: Sequence[str]) -> str:
+    def _search_note(self, hits: Sequence[SearchHit], search: Search) -> str:
+        server = search.server
         return search_note(
             found=fits(hits),
-            pending=self._refresher.pending,
+            pending=self._refresher.pending(self._view.specs),
             server=server,
             enabled=self.settings.enabled,
             is_empty=not self._view.specs,
             near=near_domains(hits[:NEIGHBOURS]) if server is None else (),
             unread=[name for name in self._view.unread() if server in (None, name)],
-            elsewhere=elsewhere,
+            elsewhere=self._elsewhere(search, hits),
         )
 
-    async def _find(self, server: str, tool: str) -> VisibleTool | None:
-        await self._refresher.need(server)
-        self._view.follow_others()
-        return self._view.find(server, tool)
+    async def _find(self, server: str, tool: str, caller: Caller) -> VisibleTool | None:
+        await self._need(server)
+        return self._view.find(server, tool, caller)
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

@@ -17,7 +17,7 @@ from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.secret_refs import resolve_launch
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ConfigurationError, NeedsConfiguration
 
 SECRETS = {"notes.NOTES_TOKEN": "s3cr3t-n0tes", "wiki.Authorization": "w1k1-t0ken"}

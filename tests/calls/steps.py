@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.fakes import Clock, spec, text, tool
-from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from tests.fakes import spec, text
+from tests.showroom import Showroom
 from toolcrib.calls.chain import Step
-from toolcrib.catalog.freshness import Freshness
 from toolcrib.errors import ToolcribError
-from toolcrib.model.call import Caller, Target, ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.call import Target, ToolCall, ToolResult
+from toolcrib.model.caller import Caller
+from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 from toolcrib.rules.rule import Rule
-from toolcrib.rules.rulebook import RuleBook
-from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.catalog_view import CatalogView
 
 Outcome = ToolResult | Exception
@@ -28,7 +26,7 @@ def a_call(server: str = "files", name: str = "read", arguments: dict[str, Any] 
 
 def aimed(definition: dict[str, Any], arguments: dict[str, Any] | None = None) -> ToolCall:
     """A call that was admitted to a tool of this definition."""
-    target = Target(Tool.from_mcp("files", definition), definition["name"])
+    target = Target(Tool.from_mcp("files", definition), definition["name"], spec("files"))
     return a_call(name=definition["name"], arguments=arguments, target=target)
 
 
@@ -61,24 +59,20 @@ class Readings:
         self.asked: list[str] = []
         self._failure = failure
 
-    async def need(self, server: str) -> None:
-        self.asked.append(server)
+    async def need(self, spec: ServerSpec) -> None:
+        self.asked.append(spec.name)
 
-    def unread_failure(self, _: str) -> ToolcribError | None:
+    def unread_failure(self, _: ServerSpec) -> ToolcribError | None:
         return self._failure
 
 
 def visible(*definitions: dict[str, Any], rules: tuple[Rule, ...] = (), entry: ServerSpec | None = None) -> CatalogView:
     """A view with one server, `files`, that offers these tools."""
     entry = entry or spec("files")
-    view = CatalogView(
-        MemoryCatalog(), now=Clock(), cache_seconds=3600.0, freshness=Freshness(), built_in=BUILT_IN_TOOLS
-    )
-    view.configure([entry], RuleBook(rules))
+    showroom = Showroom(entry, rules=rules)
     if definitions:
-        view.save(entry, ServerReading(Identity("modern", "2026-07-28"), definitions or (tool("read"),)))
-        view.follow_others()
-    return view
+        showroom.save(*definitions, entry=entry, identity=Identity("modern", "2026-07-28"))
+    return showroom.view
 
 
 CALLER = Caller("agent", "stdio", "stdio:agent")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.calls.steps import Readings, Upstream, a_call, through, visible
 from tests.fakes import spec, tool
+from tests.showroom import Showroom
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.errors import AuthenticationFailed, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.server import DeclaredTool
@@ -98,13 +99,11 @@ async def test_a_server_that_can_not_be_read_is_the_reason_given() -> None:
 
 
 async def test_a_recorded_failure_is_told_beside_a_missing_name() -> None:
-    entry = spec("files")
-    view = visible(entry=entry)
-    view.save_failure(entry, "it did not start")
-    view.follow_others()
+    showroom = Showroom()
+    showroom.fail("it did not start")
 
     with pytest.raises(ToolNotFound, match="could not be read: it did not start"):
-        await through(ResolveTool(view, Readings()), a_call(), Upstream())
+        await through(ResolveTool(showroom.view, Readings()), a_call(), Upstream())
 
 
 @pytest.mark.parametrize("name", ["", "read ", "READ", "files:read", "../read", "\ud800"])

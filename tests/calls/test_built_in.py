@@ -10,7 +10,7 @@ from tests.fakes import Clock, tool
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.errors import InvalidArguments, ResultExpired, ServerNotFound, ToolDisabled, ToolNotFound
-from toolcrib.model.call import Caller
+from toolcrib.model.caller import Caller
 from toolcrib.rules.rule import Rule
 from toolcrib.storage.result_files import ResultFiles
 

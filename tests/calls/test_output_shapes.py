@@ -49,7 +49,7 @@ class School:
         return OutputShapes(self.store, is_enabled=lambda: self.is_enabled, now=self.clock)
 
     def save(self, *definitions: Mapping[str, Any]) -> None:
-        self.store.save_reading("files", "launch", ServerReading(IDENTITY, definitions), 1.0)
+        self.store.save_reading("files", "files", ServerReading(IDENTITY, definitions), 1.0)
 
     def target(self, name: str = "read") -> Target:
         found = next(found for found in self.store.tools("files") if found.name == name)

@@ -15,7 +15,7 @@ from tests.fakes import FakeServer, FakeServers, spec, tool
 from toolcrib.config.paths import Paths
 from toolcrib.config.secret_refs import bearer_for
 from toolcrib.config.settings import Settings
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.gateway import Gateway
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities

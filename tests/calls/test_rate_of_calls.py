@@ -6,16 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.calls.steps import Upstream, a_call, through
+from tests.calls.steps import Upstream, through
+from tests.calls.steps import a_call as any_call
 from tests.fakes import Clock, FakeServer, FakeServers, spec, tool
 from toolcrib import Settings, load_settings, open_gateway
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.retry import Retry
-from toolcrib.engine.discovery_settings import call_limit
+from toolcrib.engine.from_settings import call_limit
 from toolcrib.errors import RateLimited, ServerConnectionError
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.model.call import Target, ToolCall
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.tool import Tool
 from toolcrib.storage.memory_buckets import MemoryBuckets
+
+
+def a_call(server: str = "files") -> ToolCall:
+    entry = None if server == BUILT_IN_SERVER else spec(server)
+    return any_call(server, target=Target(Tool.from_mcp(server, tool("read")), "read", entry))
 
 
 def limited(clock: Clock, limit: RateLimitConfig | None) -> LimitRate:
@@ -38,7 +46,7 @@ async def test_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() -> 
 
 
 async def test_by_default_calls_are_not_counted() -> None:
-    step, upstream = limited(Clock(), call_limit(Settings())), Upstream()
+    step, upstream = limited(Clock(), call_limit(Settings(), spec())), Upstream()
     for _ in range(1000):
         await through(step, a_call(), upstream)
 

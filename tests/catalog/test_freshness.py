@@ -15,7 +15,7 @@ ENTRY = spec("files")
 
 
 def record(entry: ServerSpec = ENTRY, ttl_seconds: float | None = None) -> ServerRecord:
-    return ServerRecord("files", entry.launch_fingerprint(), None, READ_AT, ttl_seconds)
+    return ServerRecord("files", entry.launch_key, None, READ_AT, ttl_seconds)
 
 
 def test_a_server_never_met_is_due() -> None:

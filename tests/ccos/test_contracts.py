@@ -22,7 +22,7 @@ from toolcrib.ccos.contracts import (
 )
 from toolcrib.config.load import load_settings
 from toolcrib.engine.contract_engine import contract_engine
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ServerConnectionError, ServerNotFound, ToolExecutionError, ValidationError
 from toolcrib.model.call import ToolResult
 from toolcrib.model.server import RemoteLaunch, ServerSpec

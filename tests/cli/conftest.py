@@ -23,5 +23,5 @@ def machine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def seeded(machine: Machine) -> Machine:
     """Three servers: two were read, one could not be; none of them can be started."""
     machine.configure(CONFIG)
-    machine.view(TOOLS, failed={"database": "the connection was refused"})
+    machine.fill(TOOLS, failed={"database": "the connection was refused"})
     return machine

@@ -18,9 +18,9 @@ import pytest
 from toolcrib.cli.main import main
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.engine.offline import offered
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
+from toolcrib.workspace.workspace import offered
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "cli"
 WORKSHOP = Path(__file__).resolve().parent / "programs" / "workshop.py"
@@ -107,15 +107,15 @@ class Machine:
         file.write_text(text, "utf-8")
         return file
 
-    def view(self, tools: Mapping[str, Sequence[dict[str, Any]]], *, failed: Mapping[str, str] | None = None) -> None:
+    def fill(self, tools: Mapping[str, Sequence[dict[str, Any]]], *, failed: Mapping[str, str] | None = None) -> None:
         """Fill the catalog as if these servers had been read, and those others had failed."""
         catalog = SqliteCatalog(self.paths.catalog)
         for spec in offered(load_settings()):
             if spec.name in tools:
                 reading = ServerReading(Identity("legacy", "2025-11-25"), tuple(tools[spec.name]))
-                catalog.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+                catalog.save_reading(spec.name, spec.launch_key, reading, time.time())
             elif spec.name in (failed or {}):
-                catalog.record_failure(spec.name, spec.launch_fingerprint(), (failed or {})[spec.name], time.time())
+                catalog.record_failure(spec.name, spec.launch_key, (failed or {})[spec.name], time.time())
         catalog.close()
 
     def workshop(self, *kinds: str, more: str = "") -> None:

@@ -65,7 +65,7 @@ def test_what_fits_is_offered(words: list[str], offered: list[str], seeded: Mach
 
 def test_a_name_a_shell_would_act_on_is_never_offered(seeded: Machine) -> None:
     names = ["$(reboot)", "a b", "`x`", "a;b", "x\ny", "fine_name", "\x1b[2J", "it's"]
-    seeded.view({**TOOLS, "github": [{"name": name, "inputSchema": {}} for name in names]})
+    seeded.fill({**TOOLS, "github": [{"name": name, "inputSchema": {}} for name in names]})
     assert _offered(seeded, "inspect", "github", "") == ["fine_name"]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.machine import CONFIG, TOOLS, Machine, check_golden, eventually
 from toolcrib.catalog.store import GatewayRow
-from toolcrib.engine.running import ask_to_reload, running_gateways
+from toolcrib.engine.gateway_rows import ask_to_reload, running_gateways
 from toolcrib.storage.sqlite import SqliteCatalog
 
 SOURCES = """
@@ -34,7 +34,7 @@ def sourced(machine: Machine) -> Machine:
     (home / ".docker" / "mcp-servers.json").write_text(json.dumps(docker), "utf-8")
     (home / "claude.json").write_text("{ this is no JSON", "utf-8")
     machine.configure(CONFIG + SOURCES)
-    machine.view(TOOLS)
+    machine.fill(TOOLS)
     return machine
 
 
@@ -81,7 +81,7 @@ def test_an_unreadable_file_is_a_problem_not_a_crash(machine: Machine) -> None:
 
 def test_no_secret_of_an_entry_is_shown(machine: Machine) -> None:
     machine.configure("servers: {a: {command: x, args: [--key, s3cret], env: {TOKEN: s3cret}}}")
-    machine.view({"a": []})
+    machine.fill({"a": []})
     for command in (["config", "show"], ["list"], ["config", "validate"], ["config", "sources"]):
         for more in ([], ["--json"]):
             ran = machine.run(*command, *more)

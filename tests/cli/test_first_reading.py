@@ -119,7 +119,7 @@ def test_a_failure_is_tried_again_after_a_while_unless_the_server_hung(
     machine.workshop("friendly")
     (spec,) = load_settings().servers
     catalog = SqliteCatalog(machine.paths.catalog)
-    catalog.record_failure("friendly", spec.launch_fingerprint(), "it was down", time.time() - age, code)
+    catalog.record_failure("friendly", spec.launch_key, "it was down", time.time() - age, code)
     catalog.close()
     assert (rows(machine.run("list").out)["friendly"][0] == "· friendly") is is_tried
 

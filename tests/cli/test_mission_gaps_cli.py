@@ -21,7 +21,7 @@ from toolcrib.server.protocol import build_server
 
 def test_a_search_shows_ten_tools_unless_told_otherwise(machine: Machine) -> None:
     machine.configure("servers: {shop: {command: never-started}}")
-    machine.view({"shop": [tool(f"pack_box_{number}", "Pack a box.") for number in range(15)]})
+    machine.fill({"shop": [tool(f"pack_box_{number}", "Pack a box.") for number in range(15)]})
 
     assert len(machine.run("search", "pack box", "--json").json["results"]) == 10
     assert len(machine.run("search", "pack box", "--limit", "12", "--json").json["results"]) == 12

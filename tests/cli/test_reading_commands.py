@@ -15,7 +15,7 @@ import pytest
 from tests.cli.machine import BOUND_SECONDS, CONFIG, TOOLS, Machine, check_golden, rows
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.config.load import load_settings
-from toolcrib.engine.offline import open_offline
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.storage.sqlite import SqliteCatalog
 
 NOT_SEARCHED = "not searched: database could not be read just now: the connection was refused\n"
@@ -115,12 +115,13 @@ def test_how_near_the_meanings_are_is_explained_once_a_gateway_has_learnt_the_to
 
 def learn_meanings(machine: Machine) -> None:
     """What a gateway does in the background."""
-    offline = open_offline(load_settings(), machine.paths)
-    while offline.view.index_next():
+    looking = open_reading(load_settings(), machine.paths)
+    search = looking.workspace.search
+    while search.index_next():
         pass
-    while (lesson := offline.view.search_index.next_lesson()) is not None:
-        offline.view.search_index.take(lesson, lesson.learn())
-    offline.store.close()
+    while (batch := search.index.next_batch()) is not None:
+        search.index.take(batch, batch.learn())
+    looking.close()
 
 
 def test_a_query_that_nothing_fits_is_answered_with_what_may_have_been_meant(seeded: Machine) -> None:
@@ -284,7 +285,7 @@ def test_a_server_disabled_in_the_file_of_a_client_is_not_said_to_be_enabled_by_
 
 
 def test_a_server_whose_last_reading_failed_is_marked_though_its_tools_are_known(seeded: Machine) -> None:
-    seeded.view({}, failed={"github": "it went away"})
+    seeded.fill({}, failed={"github": "it went away"})
     shown = rows(seeded.run("list").out)
     assert shown["github"] == ["✗ github", "error", "2 of 3", "it went away (just now)"]
     assert shown["filesystem"][:3] == ["· filesystem", "ready", "2"]

@@ -11,7 +11,7 @@ from tests.cli.machine import Machine
 from toolcrib.approvals.approvals import Request
 from toolcrib.config.load import load_settings
 from toolcrib.engine.capabilities import read_capabilities
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
 
 SECRET = "s3cr3t-lily-0f-the-valley"

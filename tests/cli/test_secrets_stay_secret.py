@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.machine import Machine
 from tests.memory_keyring import MemoryKeyring
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 
 TELLTALE = Path(__file__).with_name("programs") / "telltale.py"
 # None of them looks like a secret to anyone who does not know.

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.catalogs import KINDS, open_catalog
-from toolcrib.catalog.store import CatalogStore, GatewayRow, ServerRecord
+from toolcrib.catalog.store import LAUNCHES_KEPT, CatalogStore, GatewayRow, ServerRecord
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
@@ -51,44 +51,44 @@ def test_a_new_catalog_is_empty(store: CatalogStore) -> None:
 def test_a_reading_comes_back_as_it_was_saved(store: CatalogStore) -> None:
     tools = (definition("write"), definition("read"))
 
-    assert store.save_reading("files", "launch", reading(*tools, ttl_seconds=60.0), 1000.0)
+    assert store.save_reading("files", "files", reading(*tools, ttl_seconds=60.0), 1000.0)
 
-    assert store.servers() == {"files": ServerRecord("files", "launch", IDENTITY, 1000.0, 60.0, tool_count=2)}
+    assert store.servers() == {"files": ServerRecord("files", "files", IDENTITY, 1000.0, 60.0, tool_count=2)}
     assert store.tools("files") == [Tool("files", "write", tools[0]), Tool("files", "read", tools[1])]
 
 
 def test_a_tool_read_back_has_the_fingerprint_of_its_definition(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_reading("files", "files", reading(definition("read")), 1.0)
 
     assert store.tools("files")[0].fingerprint == Tool.from_mcp("files", definition("read")).fingerprint
 
 
 def test_all_tools_are_ordered_by_server_then_as_the_server_ordered_them(store: CatalogStore) -> None:
-    store.save_reading("web", "launch", reading(definition("z"), definition("a")), 1.0)
-    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_reading("web", "web", reading(definition("z"), definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("read")), 1.0)
 
     assert names(store.all_tools()) == ["files:read", "web:z", "web:a"]
     assert list(store.servers()) == ["files", "web"]
 
 
 def test_the_same_definitions_again_are_no_change_but_renew_the_age(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+    store.save_reading("files", "files", reading(definition("a"), definition("b")), 1.0)
 
-    assert not store.save_reading("files", "launch", reading(definition("a"), definition("b")), 2.0)
+    assert not store.save_reading("files", "files", reading(definition("a"), definition("b")), 2.0)
     assert store.servers()["files"].read_at == 2.0
 
 
 def test_another_order_of_tools_is_kept_without_being_a_change(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+    store.save_reading("files", "files", reading(definition("a"), definition("b")), 1.0)
 
-    assert not store.save_reading("files", "launch", reading(definition("b"), definition("a")), 2.0)
+    assert not store.save_reading("files", "files", reading(definition("b"), definition("a")), 2.0)
     assert names(store.tools("files")) == ["files:b", "files:a"]
 
 
 def test_another_order_of_keys_is_no_change(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
 
-    assert not store.save_reading("files", "launch", reading(dict(reversed(definition("a").items()))), 2.0)
+    assert not store.save_reading("files", "files", reading(dict(reversed(definition("a").items()))), 2.0)
 
 
 @pytest.mark.parametrize(
@@ -103,36 +103,36 @@ def test_another_order_of_keys_is_no_change(store: CatalogStore) -> None:
 def test_a_changed_added_or_removed_definition_is_a_change(
     store: CatalogStore, after: tuple[dict[str, Any], ...]
 ) -> None:
-    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+    store.save_reading("files", "files", reading(definition("a"), definition("b")), 1.0)
 
-    assert store.save_reading("files", "launch", reading(*after), 2.0)
+    assert store.save_reading("files", "files", reading(*after), 2.0)
     assert [tool.definition for tool in store.tools("files")] == list(after)
     assert store.servers()["files"].tool_count == len(after)
 
 
 def test_a_reading_of_one_server_leaves_the_others_alone(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("read")), 1.0)
-    store.save_reading("web", "launch", reading(definition("get")), 1.0)
-    store.save_reading("web", "launch", reading(), 2.0)
+    store.save_reading("files", "files", reading(definition("read")), 1.0)
+    store.save_reading("web", "web", reading(definition("get")), 1.0)
+    store.save_reading("web", "web", reading(), 2.0)
 
     assert names(store.all_tools()) == ["files:read"]
 
 
 def test_of_two_tools_with_one_name_the_first_is_kept(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a", "First."), definition("a", "Second.")), 1.0)
+    store.save_reading("files", "files", reading(definition("a", "First."), definition("a", "Second.")), 1.0)
 
     assert [tool.description for tool in store.tools("files")] == ["First."]
 
 
 def test_an_entry_without_a_name_is_left_out(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading({"description": "Nameless."}, definition("a")), 1.0)
+    store.save_reading("files", "files", reading({"description": "Nameless."}, definition("a")), 1.0)
 
     assert names(store.tools("files")) == ["files:a"]
 
 
 def test_what_is_given_out_cannot_change_what_is_kept(store: CatalogStore) -> None:
     given_in = definition("a")
-    store.save_reading("files", "launch", reading(given_in), 1.0)
+    store.save_reading("files", "files", reading(given_in), 1.0)
     given_in["description"] = "Changed outside."
     vars(store.tools("files")[0])["definition"]["description"] = "Changed outside."
 
@@ -140,11 +140,11 @@ def test_what_is_given_out_cannot_change_what_is_kept(store: CatalogStore) -> No
 
 
 def test_a_failure_keeps_the_tools_and_says_why(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a"), ttl_seconds=5.0), 1.0)
-    store.record_failure("files", "launch", "it did not start", 2.0, "NO_START")
+    store.save_reading("files", "files", reading(definition("a"), ttl_seconds=5.0), 1.0)
+    store.record_failure("files", "files", "it did not start", 2.0, "NO_START")
 
     assert store.servers()["files"] == ServerRecord(
-        *("files", "launch", IDENTITY, 1.0, 5.0),
+        *("files", "files", IDENTITY, 1.0, 5.0),
         error="it did not start",
         error_at=2.0,
         tool_count=1,
@@ -155,46 +155,73 @@ def test_a_failure_keeps_the_tools_and_says_why(store: CatalogStore) -> None:
 
 
 def test_a_failure_of_a_server_never_read_is_remembered(store: CatalogStore) -> None:
-    store.record_failure("files", "launch", "no such command", 2.0)
+    store.record_failure("files", "files", "no such command", 2.0)
 
     assert store.servers() == {
-        "files": ServerRecord("files", "launch", None, None, None, error="no such command", error_at=2.0, failures=1)
+        "files": ServerRecord("files", "files", None, None, None, error="no such command", error_at=2.0, failures=1)
     }
 
 
-def test_failures_are_counted_until_a_reading_succeeds_or_the_launch_changes(store: CatalogStore) -> None:
+def test_failures_are_counted_until_a_reading_succeeds(store: CatalogStore) -> None:
     for at in (1.0, 2.0, 3.0):
-        store.record_failure("files", "launch", f"failed at {at}", at, f"CODE_{at:.0f}")
+        store.record_failure("files", "files", f"failed at {at}", at, f"CODE_{at:.0f}")
     third = store.servers()["files"]
-    store.record_failure("files", "new launch", "failed anew", 4.0)
-    first = store.servers()["files"]
-    store.save_reading("files", "new launch", reading(), 5.0)
+    store.save_reading("files", "files", reading(), 5.0)
 
     assert (third.failures, third.error, third.error_at, third.error_code) == (3, "failed at 3.0", 3.0, "CODE_3")
-    assert (first.failures, first.error, first.error_at, first.error_code) == (1, "failed anew", 4.0, "")
-    assert store.servers()["files"] == ServerRecord("files", "new launch", IDENTITY, 5.0, None)
+    assert store.servers()["files"] == ServerRecord("files", "files", IDENTITY, 5.0, None)
 
 
-def test_a_failure_of_a_changed_launch_makes_the_server_count_as_never_read(store: CatalogStore) -> None:
+def test_launches_of_one_name_are_known_apart(store: CatalogStore) -> None:
     store.save_reading("files", "old launch", reading(definition("a"), ttl_seconds=5.0), 1.0)
     store.record_failure("files", "new launch", "no such command", 2.0)
 
-    assert store.servers()["files"] == ServerRecord(
-        "files", "new launch", None, None, None, error="no such command", error_at=2.0, tool_count=1, failures=1
-    )
+    assert store.servers() == {
+        "new launch": ServerRecord(
+            "files", "new launch", None, None, None, error="no such command", error_at=2.0, failures=1
+        ),
+        "old launch": ServerRecord("files", "old launch", IDENTITY, 1.0, 5.0, tool_count=1),
+    }
+    assert (names(store.tools("old launch")), names(store.tools("new launch"))) == (["files:a"], [])
+
+
+def test_one_launch_under_two_names_is_one_server_under_its_last_name(store: CatalogStore) -> None:
+    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("documents", "launch", reading(definition("a")), 2.0)
+
+    assert store.servers() == {"launch": ServerRecord("documents", "launch", IDENTITY, 2.0, None, tool_count=1)}
+    assert names(store.tools("launch")) == ["documents:a"]
+
+
+def test_of_launches_that_left_the_configuration_the_last_few_are_kept(store: CatalogStore) -> None:
+    for number in range(LAUNCHES_KEPT + 3):
+        store.mark_stale(list(store.servers()))
+        store.save_reading("files", f"launch {number}", reading(definition("a")), float(number))
+    store.save_reading("web", "other", reading(), 1.0)
+
+    kept = [f"launch {number}" for number in range(3, LAUNCHES_KEPT + 3)]
+    assert [key for key, record in store.servers().items() if record.name == "files"] == kept
+    assert "other" in store.servers()
+
+
+def test_a_launch_that_some_configuration_still_shows_is_never_dropped(store: CatalogStore) -> None:
+    for number in range(LAUNCHES_KEPT + 3):
+        store.save_reading("files", f"launch {number}", reading(), float(number))
+
+    assert len(store.servers()) == LAUNCHES_KEPT + 3
 
 
 def test_a_reading_clears_an_error_and_staleness(store: CatalogStore) -> None:
-    store.record_failure("files", "launch", "no such command", 2.0)
+    store.record_failure("files", "files", "no such command", 2.0)
     store.mark_stale(["files"])
-    store.save_reading("files", "launch", reading(), 3.0)
+    store.save_reading("files", "files", reading(), 3.0)
 
-    assert store.servers()["files"] == ServerRecord("files", "launch", IDENTITY, 3.0, None)
+    assert store.servers()["files"] == ServerRecord("files", "files", IDENTITY, 3.0, None)
 
 
 def test_a_stale_server_keeps_its_tools_and_can_come_back(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
-    store.save_reading("web", "launch", reading(), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
+    store.save_reading("web", "web", reading(), 1.0)
 
     store.mark_stale({"files", "unknown"})
     assert {name: record.stale for name, record in store.servers().items()} == {"files": True, "web": False}
@@ -205,7 +232,7 @@ def test_a_stale_server_keeps_its_tools_and_can_come_back(store: CatalogStore) -
 
 
 def test_a_forgotten_server_is_gone_with_its_tools(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.forget("files")
     store.forget("files")
 
@@ -214,9 +241,9 @@ def test_a_forgotten_server_is_gone_with_its_tools(store: CatalogStore) -> None:
 
 def test_every_change_of_servers_or_tools_changes_the_token(store: CatalogStore) -> None:
     changes: list[Callable[[], object]] = [
-        lambda: store.save_reading("files", "launch", reading(definition("a")), 1.0),
-        lambda: store.save_reading("files", "launch", reading(definition("a")), 2.0),
-        lambda: store.record_failure("files", "launch", "gone", 3.0),
+        lambda: store.save_reading("files", "files", reading(definition("a")), 1.0),
+        lambda: store.save_reading("files", "files", reading(definition("a")), 2.0),
+        lambda: store.record_failure("files", "files", "gone", 3.0),
         lambda: store.mark_stale(["files"]),
         lambda: store.mark_stale(["files"], stale=False),
         lambda: store.forget("files"),
@@ -230,7 +257,7 @@ def test_every_change_of_servers_or_tools_changes_the_token(store: CatalogStore)
 
 
 def test_what_changes_nothing_in_the_catalog_leaves_the_token(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     before = store.change_token()
 
     store.mark_stale(["files"], stale=False)
@@ -295,7 +322,8 @@ def test_a_gateway_that_leaves_gives_its_leases_back(store: CatalogStore) -> Non
 def test_several_threads_write_at_once_and_nothing_is_lost(store: CatalogStore) -> None:
     def write(thread: int) -> None:
         for number in range(10):
-            store.save_reading(f"s{thread}-{number}", "launch", reading(definition("a"), definition("b")), 1.0)
+            name = f"s{thread}-{number}"
+            store.save_reading(name, name, reading(definition("a"), definition("b")), 1.0)
             store.all_tools()
 
     threads = [threading.Thread(target=write, args=(thread,), daemon=True) for thread in range(4)]
@@ -324,7 +352,7 @@ definitions = st.builds(lambda extra, name: {**extra, "name": name}, st.dictiona
 @given(st.lists(definitions, max_size=5, unique_by=lambda item: str(item["name"])))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_definition_comes_back_equal(store: CatalogStore, tools: list[dict[str, Any]]) -> None:
-    store.save_reading("any", "launch", reading(*tools), 1.0)
+    store.save_reading("any", "any", reading(*tools), 1.0)
 
     assert store.tools("any") == [Tool("any", str(tool["name"]), tool) for tool in tools]
 
@@ -334,8 +362,8 @@ def test_any_json_definition_comes_back_equal(store: CatalogStore, tools: list[d
 def test_half_surrogate_pairs_are_replaced_everywhere_and_nothing_fails(store: CatalogStore, text: str) -> None:
     odd = {"name": text, "description": text, "inputSchema": {"properties": {text: {"enum": [text]}}}}
     identity = Identity("legacy", "2024-11-05", {"name": text}, {}, text)
-    store.save_reading("any", "launch", ServerReading(identity, (odd,)), 1.0)
-    store.record_failure("any", "launch", text, 2.0)
+    store.save_reading("any", "any", ServerReading(identity, (odd,)), 1.0)
+    store.record_failure("any", "any", text, 2.0)
     store.gateway_started(GatewayRow("me", 1, "stdio", 1.0, 1.0, {"any": "x"}))
     record, (tool,) = store.servers()["any"], store.tools("any")
 
@@ -343,7 +371,7 @@ def test_half_surrogate_pairs_are_replaced_everywhere_and_nothing_fails(store: C
     for kept in (tool.name, tool.description, record.identity.instructions, record.error):
         kept.encode()
         assert kept.replace("�", "") == "".join(char for char in text if not "\ud800" <= char <= "\udfff")
-    assert not store.save_reading("any", "launch", ServerReading(identity, (odd,)), 3.0)
+    assert not store.save_reading("any", "any", ServerReading(identity, (odd,)), 3.0)
 
 
 def test_a_definition_of_the_largest_size_and_depth_comes_back_equal(store: CatalogStore) -> None:
@@ -351,7 +379,7 @@ def test_a_definition_of_the_largest_size_and_depth_comes_back_equal(store: Cata
     for _ in range(64):
         nested = {"type": "object", "properties": {"inner": nested}}
     large = {"name": "large", "description": "ü" * 64 * 1024, "inputSchema": nested}
-    store.save_reading("any", "launch", reading(large), 1.0)
+    store.save_reading("any", "any", reading(large), 1.0)
 
     assert store.tools("any")[0].definition == large
 
@@ -365,7 +393,7 @@ def learnt(store: CatalogStore, tool: str = "a", **more: Any) -> LearntShape:
 
 
 def test_what_was_learnt_comes_back_as_it_was_saved(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     shape = learnt(store, samples=3, origin="introspection", drift="rows[].id", learnt_at=7.0)
 
     store.save_shape(shape)
@@ -375,10 +403,10 @@ def test_what_was_learnt_comes_back_as_it_was_saved(store: CatalogStore) -> None
 
 
 def test_what_was_learnt_outlives_a_reading_that_brings_nothing_new(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a"), definition("b")), 1.0)
+    store.save_reading("files", "files", reading(definition("a"), definition("b")), 1.0)
     store.save_shape(learnt(store))
 
-    store.save_reading("files", "launch", reading(definition("b"), definition("a")), 2.0)
+    store.save_reading("files", "files", reading(definition("b"), definition("a")), 2.0)
 
     assert store.learnt_shape("files", "a") == learnt(store)
 
@@ -387,27 +415,27 @@ def test_what_was_learnt_outlives_a_reading_that_brings_nothing_new(store: Catal
 def test_a_tool_that_changes_or_goes_takes_along_what_was_learnt_of_it(
     store: CatalogStore, after: tuple[dict[str, Any], ...]
 ) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.save_shape(learnt(store))
 
-    store.save_reading("files", "launch", reading(*after), 2.0)
-    store.save_reading("files", "launch", reading(definition("a")), 3.0)
+    store.save_reading("files", "files", reading(*after), 2.0)
+    store.save_reading("files", "files", reading(definition("a")), 3.0)
 
     assert store.learnt_shape("files", "a") is None
 
 
 def test_a_forgotten_server_takes_along_what_was_learnt_of_its_tools(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.save_shape(learnt(store))
 
     store.forget("files")
-    store.save_reading("files", "launch", reading(definition("a")), 2.0)
+    store.save_reading("files", "files", reading(definition("a")), 2.0)
 
     assert store.learnt_shape("files", "a") is None
 
 
 def test_nothing_is_kept_of_a_tool_that_is_not_known_or_not_that_one(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
 
     store.save_shape(LearntShape("files", "b", "unknown", {}))
     store.save_shape(LearntShape("files", "a", "another definition", {}))
@@ -417,7 +445,7 @@ def test_nothing_is_kept_of_a_tool_that_is_not_known_or_not_that_one(store: Cata
 
 
 def test_what_was_learnt_from_fewer_results_does_not_replace_more(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.save_shape(learnt(store, samples=4))
 
     store.save_shape(learnt(store, samples=2, drift="id"))
@@ -428,7 +456,7 @@ def test_what_was_learnt_from_fewer_results_does_not_replace_more(store: Catalog
 
 
 def test_learning_is_no_change_of_servers_or_tools(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("a")), 1.0)
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
     before = store.change_token()
 
     store.save_shape(learnt(store))
@@ -472,7 +500,7 @@ def test_thousands_of_vectors_are_looked_up_at_once(store: CatalogStore) -> None
 
 
 def test_vectors_change_nothing_that_another_gateway_must_take_over(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_reading("files", "files", reading(definition("read")), 1.0)
     before = store.change_token()
 
     store.save_vectors("encoder", {b"one": b"vector"})
@@ -481,7 +509,7 @@ def test_vectors_change_nothing_that_another_gateway_must_take_over(store: Catal
 
 
 def test_vectors_outlive_the_server_they_were_made_for(store: CatalogStore) -> None:
-    store.save_reading("files", "launch", reading(definition("read")), 1.0)
+    store.save_reading("files", "files", reading(definition("read")), 1.0)
     store.save_vectors("encoder", {b"one": b"vector"})
     store.forget("files")
 

@@ -11,7 +11,7 @@ from tests.fakes import Clock
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.reads import ServerReads
 from toolcrib.discovery.service import MCPDiscoveryService
-from toolcrib.engine.gateway_parts import Opener
+from toolcrib.engine.engine import Opener
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.server import ServerSpec
 from toolcrib.storage.cache_files import FolderCache

@@ -19,7 +19,7 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.discovery.cache import CacheStats, MCPCache
 from toolcrib.discovery.cache_key import registry_key, sanitised, tools_key
-from toolcrib.engine.discovery_settings import open_cache
+from toolcrib.engine.from_settings import open_cache
 from toolcrib.storage.cache_files import FolderCache
 
 TOOLS = [{"definition": tool("read")}, {"definition": tool("write")}]

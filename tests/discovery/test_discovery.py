@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from tests.fakes import Clock, eventually, spec, tool
+from tests.showroom import Showroom
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
-from toolcrib.catalog.store import CatalogStore
+from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.discovery.journal import MOST_REASON_CHARACTERS
 from toolcrib.discovery.leases import LEASE_SECONDS
 from toolcrib.discovery.refresher import COALESCE_SECONDS, CatalogRefresher
 from toolcrib.discovery.slots import Turns
 from toolcrib.errors import CallTimeout, ServerConnectionError, StoreUnavailable, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
-from toolcrib.model.server import StdioLaunch
+from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.workspace.catalog_view import CatalogView
 
 IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": "1.0"})
 
@@ -38,15 +38,15 @@ class FakeReader:
         self.most_running = 0
         self.during: Callable[[str], Awaitable[None]] | None = None
 
-    async def read(self, server: str, slot: Any) -> ServerReading:
+    async def read(self, spec: ServerSpec, slot: Any) -> ServerReading:
         try:
             async with slot:
-                return await self._attempt(server)
+                return await self._attempt(spec.name)
         except ServerConnectionError:
-            if (again := self.again.pop(server, None)) is None:
+            if (again := self.again.pop(spec.name, None)) is None:
                 raise
         await again.wait()
-        return await self.read(server, slot)
+        return await self.read(spec, slot)
 
     async def _attempt(self, server: str) -> ServerReading:
         self.reads.append(server)
@@ -74,15 +74,38 @@ class Crew:
         self.store = store or MemoryCatalog()
         self.reader = FakeReader()
         self.reader.tools = {server: [tool("read")] for server in servers}
-        freshness = more.pop("freshness", Freshness())
-        self.view = CatalogView(self.store, now=self.clock, cache_seconds=3600.0, freshness=freshness)
-        self.view.configure([spec(server) for server in servers], RuleBook(()))
-        options = {"max_parallel": 5, **more}
-        self.discovery = CatalogRefresher(self.view, self.store, self.reader, owner=owner, now=self.clock, **options)
+        self.showroom = Showroom(*map(spec, servers), store=self.store, clock=self.clock)
+        self.catalog, self.view = self.showroom.catalog, self.showroom.view
+        self.catalog.want(self.specs_shown)
+        options = {"max_parallel": 5, "freshness": Freshness(), **more}
+        self.refresher = CatalogRefresher(self.catalog, self.reader, self.specs, owner=owner, **options)
+
+    def specs_shown(self) -> list[ServerSpec]:
+        return list(self.view.specs.values())
+
+    def specs(self) -> dict[str, ServerSpec]:
+        return {one.launch_key: one for one in self.view.specs.values()}
 
     @property
     def is_idle(self) -> bool:
-        return not self.discovery._tasks
+        return not self.refresher._tasks
+
+    @property
+    def pending(self) -> int:
+        return self.refresher.pending(self.view.specs)
+
+    def spec(self, server: str) -> ServerSpec:
+        return self.view.specs[server]
+
+    def records(self) -> dict[str, ServerRecord]:
+        """What the catalog on disk has, by the names of servers."""
+        return {record.name: record for record in self.store.servers().values()}
+
+    async def save(self, server: str, *definitions: dict[str, Any]) -> None:
+        await self.catalog.save_reading(self.spec(server), ServerReading(IDENTITY, definitions))
+
+    async def fail(self, server: str, error: str) -> None:
+        await self.catalog.save_failure(self.spec(server), error, "")
 
 
 @asynccontextmanager
@@ -91,12 +114,12 @@ async def crew(*servers: str, **more: Any) -> AsyncIterator[Crew]:
     try:
         yield made
     finally:
-        await made.discovery.close()
+        await made.refresher.close()
 
 
 async def need(made: Crew, server: str) -> None:
     async with asyncio.timeout(10):
-        await made.discovery.need(server)
+        await made.refresher.need(made.spec(server))
 
 
 # -- in the background
@@ -104,10 +127,10 @@ async def need(made: Crew, server: str) -> None:
 
 async def test_only_servers_that_are_due_are_read() -> None:
     async with crew("a", "b") as us:
-        us.view.save(us.view.specs["a"], ServerReading(IDENTITY, (tool("read"),)))
-        us.view.follow_others()
+        await us.save("a", tool("read"))
+        await us.catalog.follow()
 
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.is_idle)
 
         assert us.reader.reads == ["b"]
@@ -118,18 +141,22 @@ async def test_no_more_servers_than_allowed_are_read_at_a_time() -> None:
     names = [f"s{number}" for number in range(20)]
 
     async with crew(*names, max_parallel=5) as us:
-        us.discovery.refresh_due()
-        assert us.discovery.pending == 20
+        go_on = asyncio.Event()
+        us.reader.gates = dict.fromkeys(names, go_on)
+        us.refresher.refresh_due()
+        assert us.pending == 20
+        await eventually(lambda: len(us.reader.running) == 5)
+        go_on.set()
         await eventually(lambda: us.is_idle)
 
         assert (us.reader.most_running, sorted(us.reader.reads)) == (5, sorted(names))
-        assert us.discovery.pending == 0
+        assert us.pending == 0
 
 
 async def test_a_server_somebody_waits_for_does_not_queue_behind_hung_ones() -> None:
     async with crew("hung1", "hung2", "healthy", max_parallel=2) as us:
         us.reader.gates = {"hung1": asyncio.Event(), "hung2": asyncio.Event()}
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: len(us.reader.running) == 2)
 
         await need(us, "healthy")
@@ -141,7 +168,7 @@ async def test_a_server_somebody_waits_for_does_not_queue_behind_hung_ones() -> 
 async def test_one_asked_for_first_is_not_made_to_queue_either() -> None:
     async with crew("hung", "healthy", max_parallel=1) as us:
         us.reader.gates = {"hung": asyncio.Event()}
-        us.discovery.refresh("hung")
+        us.refresher.refresh(us.spec("hung"))
         await eventually(lambda: us.reader.running)
 
         await need(us, "healthy")
@@ -154,14 +181,14 @@ async def test_after_hurrying_the_limit_holds_again() -> None:
 
     async with crew("hung", "healthy", *names, max_parallel=1) as us:
         us.reader.gates = {"hung": asyncio.Event()}
-        us.discovery.refresh("hung")
+        us.refresher.refresh(us.spec("hung"))
         await eventually(lambda: us.reader.running)
         await need(us, "healthy")
         us.reader.gates["hung"].set()
         await eventually(lambda: us.is_idle)
         us.reader.most_running = 0
 
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.is_idle)
 
         assert us.reader.most_running == 1
@@ -171,7 +198,7 @@ async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> N
     async with crew("moody", "a", "b", max_parallel=1) as us:
         again = us.reader.again["moody"] = asyncio.Event()
         tools = us.reader.tools.pop("moody")
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.view.was_read("a") and us.view.was_read("b"))
         assert not us.view.was_read("moody")
 
@@ -186,16 +213,16 @@ async def test_a_server_that_waits_to_be_tried_again_keeps_nobody_waiting() -> N
 async def test_closing_stops_readings_that_run_and_readings_that_wait() -> None:
     async with crew("a", "b", "c", max_parallel=1) as us:
         us.reader.gates = {name: asyncio.Event() for name in "abc"}
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.reader.running)
 
-        await us.discovery.close()
+        await us.refresher.close()
 
         assert us.reader.reads == ["a"]
         assert us.reader.running == set()
-        assert us.discovery.refresh("a") is None
-        us.discovery.changed("a")
-        assert us.store.try_lease("a", "another", us.clock(), 1.0)
+        assert us.refresher.refresh(us.spec("a")) is None
+        us.refresher.changed(us.spec("a"))
+        assert us.store.try_lease(us.spec("a").launch_key, "another", us.clock(), 1.0)
 
 
 async def test_a_turn_handed_to_one_that_just_left_is_handed_on() -> None:
@@ -233,9 +260,9 @@ async def test_a_server_that_was_read_is_not_read_again() -> None:
         assert us.reader.reads == ["a"]
 
 
-async def test_an_unknown_server_is_nobodys_need() -> None:
+async def test_a_server_that_nobody_shows_is_not_read() -> None:
     async with crew("a") as us:
-        await need(us, "nobody")
+        await us.refresher.need(spec("nobody"))
 
         assert us.reader.reads == []
 
@@ -260,6 +287,7 @@ async def test_without_a_cache_a_server_is_read_at_the_first_need_of_each_gatewa
 
     async with crew("a", store=store, always_reread=True) as us:
         us.reader.tools["a"] = [tool("new")]
+        await us.catalog.follow()
         assert list(us.view.tools("a")) == ["read"]
         await need(us, "a")
         assert list(us.view.tools("a")) == ["new"]
@@ -270,7 +298,7 @@ async def test_without_a_cache_a_server_is_read_at_the_first_need_of_each_gatewa
 async def test_giving_up_waiting_does_not_stop_the_reading() -> None:
     async with crew("a") as us:
         us.reader.gates["a"] = asyncio.Event()
-        waiting = asyncio.create_task(us.discovery.need("a"))
+        waiting = asyncio.create_task(us.refresher.need(us.spec("a")))
         await eventually(lambda: us.reader.running)
 
         waiting.cancel()
@@ -284,25 +312,25 @@ async def test_settling_ends_with_the_first_tools() -> None:
     async with crew("fast", "slow", "broken") as us:
         del us.reader.tools["broken"]
         us.reader.gates = {"slow": asyncio.Event(), "fast": asyncio.Event()}
-        us.discovery.refresh_due()
-        settling = asyncio.create_task(us.discovery.settle(10))
-        await eventually(lambda: us.discovery.unread_failure("broken"))
+        us.refresher.refresh_due()
+        settling = asyncio.create_task(us.refresher.settle(10, lambda: bool(us.view.tool_count())))
+        await eventually(lambda: us.refresher.unread_failure(us.spec("broken")))
         assert not settling.done()
         us.reader.gates["fast"].set()
 
         await settling
 
         assert us.view.was_read("fast")
-        assert us.discovery.pending == 1
+        assert us.pending == 1
 
 
 async def test_settling_ends_with_the_time_or_where_there_is_nothing_to_wait_for() -> None:
     async with crew("slow") as us:
         us.reader.gates["slow"] = asyncio.Event()
-        await us.discovery.settle(10)
-        us.discovery.refresh_due()
-        await us.discovery.settle(0.01)
-        assert us.discovery.pending == 1
+        await us.refresher.settle(10, lambda: bool(us.view.tool_count()))
+        us.refresher.refresh_due()
+        await us.refresher.settle(0.01, lambda: bool(us.view.tool_count()))
+        assert us.pending == 1
 
 
 # -- failures
@@ -313,12 +341,12 @@ async def test_a_failure_is_recorded_and_the_old_tools_stay() -> None:
         await need(us, "a")
         del us.reader.tools["a"]
 
-        us.discovery.refresh("a")
+        us.refresher.refresh(us.spec("a"))
         await eventually(lambda: us.is_idle)
 
         assert us.view.record("a").error == "a did not start"
         assert list(us.view.tools("a")) == ["read"]
-        assert us.discovery.unread_failure("a") is None
+        assert us.refresher.unread_failure(us.spec("a")) is None
 
 
 async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
@@ -326,10 +354,10 @@ async def test_a_server_that_can_not_be_read_says_why_until_it_can() -> None:
         tools = us.reader.tools.pop("a")
 
         await need(us, "a")
-        assert us.discovery.failure("a").message == "a did not start"
+        assert us.refresher.failure(us.spec("a")).message == "a did not start"
         us.reader.tools["a"] = tools
         await need(us, "a")
-        assert us.discovery.failure("a") is None
+        assert us.refresher.failure(us.spec("a")) is None
         assert us.reader.reads == ["a", "a"]
 
 
@@ -340,8 +368,8 @@ async def test_an_error_that_nobody_foresaw_is_recorded_as_a_failure_of_that_ser
     async with crew("a") as us:
         us.reader.during = spoil
         with pytest.raises(UpstreamError, match="failed inside the gateway: ValueError"):
-            await us.discovery.read_now("a")
-        assert us.store.servers()["a"].error == "reading it failed inside the gateway: ValueError"
+            await us.refresher.read_now(us.spec("a"))
+        assert us.records()["a"].error == "reading it failed inside the gateway: ValueError"
 
 
 async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are_made_behind_the_answer() -> None:
@@ -350,14 +378,14 @@ async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are
         tools = us.reader.tools.pop("moody")
 
         await need(us, "moody")
-        assert us.discovery.unread_failure("moody").message == "moody did not start"
+        assert us.refresher.unread_failure(us.spec("moody")).message == "moody did not start"
         await need(us, "moody")
         assert us.reader.reads == ["moody"]
         us.reader.tools["moody"] = tools
         again.set()
         await eventually(lambda: us.is_idle)
 
-        assert us.discovery.failure("moody") is None
+        assert us.refresher.failure(us.spec("moody")) is None
         assert list(us.view.tools("moody")) == ["read"]
 
 
@@ -365,7 +393,7 @@ async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_unt
     async with crew("a", freshness=Freshness(longest_retry_seconds=0.01)) as us:
         tools = us.reader.tools.pop("a")
 
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: len(us.reader.reads) > 3)
         us.reader.tools["a"] = tools
         await eventually(lambda: us.view.was_read("a"))
@@ -379,24 +407,24 @@ async def test_a_server_that_can_not_be_read_is_tried_anew_in_the_background_unt
 async def test_a_server_that_another_gateway_could_read_meanwhile_is_not_read_again() -> None:
     async with crew("a", freshness=Freshness(longest_retry_seconds=0.2)) as us:
         del us.reader.tools["a"]
-        us.discovery.refresh_due()
-        await eventually(lambda: us.is_idle and us.discovery.failure("a"))
-        us.store.save_reading("a", us.view.specs["a"].launch_fingerprint(), ServerReading(IDENTITY, ()), us.clock())
+        us.refresher.refresh_due()
+        await eventually(lambda: us.is_idle and us.refresher.failure(us.spec("a")))
+        us.store.save_reading("a", us.view.specs["a"].launch_key, ServerReading(IDENTITY, ()), us.clock())
 
-        await eventually(lambda: us.discovery.failure("a") is None)
+        await eventually(lambda: us.refresher.failure(us.spec("a")) is None)
 
         assert us.reader.reads == ["a"]
 
 
 async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come() -> None:
     async with crew("broken", "fresh") as us:
-        us.view.save_failure(us.view.specs["broken"], "it did not start")
-        us.view.follow_others()
+        await us.fail("broken", "it did not start")
+        await us.catalog.follow()
 
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.is_idle and us.view.was_read("fresh"))
         us.clock.advance(FIRST_RETRY_SECONDS)
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.is_idle and us.view.was_read("broken"))
 
         assert us.reader.reads == ["fresh", "broken"]
@@ -405,12 +433,12 @@ async def test_a_server_known_to_be_broken_is_left_alone_until_its_time_has_come
 async def test_servers_that_are_tried_anew_hold_up_none_that_is_read_for_the_first_time() -> None:
     async with crew("broken1", "broken2", "fresh", max_parallel=1) as us:
         for name in ("broken1", "broken2"):
-            us.view.save_failure(us.view.specs[name], "it did not start")
+            await us.fail(name, "it did not start")
             us.reader.gates[name] = asyncio.Event()
-        us.view.follow_others()
+        await us.catalog.follow()
         us.clock.advance(FIRST_RETRY_SECONDS)
 
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.view.was_read("fresh"))
 
         assert us.reader.running == {"broken1"}
@@ -418,18 +446,18 @@ async def test_servers_that_are_tried_anew_hold_up_none_that_is_read_for_the_fir
 
 async def test_only_servers_that_are_read_for_the_first_time_count_as_being_read() -> None:
     async with crew("known", "broken", "failing", "fresh") as us:
-        us.view.save(us.view.specs["known"], ServerReading(IDENTITY, (tool("read"),)))
-        us.view.save_failure(us.view.specs["broken"], "it did not start")
-        us.view.follow_others()
+        await us.save("known", tool("read"))
+        await us.fail("broken", "it did not start")
+        await us.catalog.follow()
         us.reader.again["failing"] = asyncio.Event()
         del us.reader.tools["failing"]
         us.reader.gates = {name: asyncio.Event() for name in ("known", "broken", "fresh")}
 
         for name in us.view.specs:
-            us.discovery.refresh(name)
-        await eventually(lambda: us.discovery.failure("failing"))
+            us.refresher.refresh(us.spec(name))
+        await eventually(lambda: us.refresher.failure(us.spec("failing")))
 
-        assert us.discovery.pending == 1
+        assert us.pending == 1
 
 
 async def test_nobody_waits_for_a_server_that_hung_here_before() -> None:
@@ -444,36 +472,36 @@ async def test_nobody_waits_for_a_server_that_hung_here_before() -> None:
         us.reader.gates["a"] = asyncio.Event()
 
         await need(us, "a")
-        assert us.discovery.unread_failure("a").message == "did not finish starting within 60 s"
+        assert us.refresher.unread_failure(us.spec("a")).message == "did not finish starting within 60 s"
         await eventually(lambda: us.reader.reads == ["a", "a"])
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
-        assert us.discovery.unread_failure("a") is None
+        assert us.refresher.unread_failure(us.spec("a")) is None
 
 
 async def test_a_server_that_took_too_long_is_given_up_and_remembered() -> None:
     async with crew("a") as us:
         us.reader.gates["a"] = asyncio.Event()
-        us.discovery.refresh("a")
+        us.refresher.refresh(us.spec("a"))
         await eventually(lambda: us.reader.running)
 
-        assert await us.discovery.give_up("a", 20)
+        assert await us.refresher.give_up(us.spec("a"), 20)
 
         assert us.is_idle
-        record = us.store.servers()["a"]
+        record = us.records()["a"]
         assert (record.error, record.error_code) == ("not read within 20 s", CallTimeout.code)
-        assert us.store.try_lease("a", "them", us.clock(), 1.0)
+        assert us.store.try_lease(us.spec("a").launch_key, "them", us.clock(), 1.0)
 
 
 async def test_a_server_that_another_gateway_is_reading_is_not_called_broken() -> None:
     async with crew("a") as us:
-        us.store.try_lease("a", "them", us.clock(), LEASE_SECONDS)
-        us.discovery.refresh("a")
+        us.store.try_lease(us.spec("a").launch_key, "them", us.clock(), LEASE_SECONDS)
+        us.refresher.refresh(us.spec("a"))
         await asyncio.sleep(0)
 
-        assert not await us.discovery.give_up("a", 20)
+        assert not await us.refresher.give_up(us.spec("a"), 20)
 
-        assert (us.is_idle, us.store.servers()) == (True, {})
+        assert (us.is_idle, us.records()) == (True, {})
 
 
 async def test_a_reason_without_end_is_cut_before_it_is_kept() -> None:
@@ -484,7 +512,7 @@ async def test_a_reason_without_end_is_cut_before_it_is_kept() -> None:
         us.reader.during = complain
         await need(us, "a")
 
-        assert len(us.store.servers()["a"].error) == MOST_REASON_CHARACTERS
+        assert len(us.records()["a"].error) == MOST_REASON_CHARACTERS
 
 
 async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:
@@ -518,18 +546,18 @@ async def test_a_flood_of_notices_is_one_more_reading() -> None:
         await need(us, "a")
 
         for _ in range(1000):
-            us.discovery.changed("a")
+            us.refresher.changed(us.spec("a"))
         await eventually(lambda: len(us.reader.reads) == 2 and us.is_idle, COALESCE_SECONDS + 5)
 
-        assert "a" not in us.discovery._soon
+        assert "a" not in us.refresher._soon
 
 
 async def test_a_server_that_says_changed_at_every_reading_is_read_once_a_second_at_most() -> None:
     async with crew("a") as us:
 
         async def say_changed(server: str) -> None:
-            us.discovery.changed(server)
-            us.discovery.changed(server)
+            us.refresher.changed(us.spec(server))
+            us.refresher.changed(us.spec(server))
 
         us.reader.during = say_changed
         await need(us, "a")
@@ -543,10 +571,10 @@ async def test_a_server_that_says_changed_at_every_reading_is_read_once_a_second
 async def test_asking_again_during_a_reading_is_one_more_reading() -> None:
     async with crew("a") as us:
         us.reader.gates["a"] = asyncio.Event()
-        us.discovery.refresh("a")
+        us.refresher.refresh(us.spec("a"))
         await eventually(lambda: us.reader.running)
         for _ in range(10):
-            us.discovery.refresh("a")
+            us.refresher.refresh(us.spec("a"))
         us.reader.gates["a"].set()
 
         await eventually(lambda: len(us.reader.reads) > 1 and us.is_idle, COALESCE_SECONDS + 5)
@@ -556,26 +584,26 @@ async def test_asking_again_during_a_reading_is_one_more_reading() -> None:
 async def test_a_server_reconfigured_while_it_is_read_is_due_again() -> None:
     async with crew("a") as us:
         us.reader.gates["a"] = asyncio.Event()
-        us.discovery.refresh("a")
+        us.refresher.refresh(us.spec("a"))
         await eventually(lambda: us.reader.running)
         us.view.configure([replace(spec("a"), launch=StdioLaunch("new"))], RuleBook(()))
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
 
-        assert us.view.due() == ["a"]
+        assert not us.view.was_read("a")
 
 
 async def test_a_server_removed_while_it_waits_for_its_turn_is_not_read() -> None:
     async with crew("a", "b", max_parallel=1) as us:
         us.reader.gates["a"] = asyncio.Event()
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.reader.running)
         us.view.configure([], RuleBook(()))
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle)
 
         assert us.reader.reads == ["a"]
-        assert us.store.servers() == {}
+        assert us.records() == {}
 
 
 # -- several gateways
@@ -617,21 +645,21 @@ async def test_what_one_gateway_could_not_read_the_others_do_not_try_at_once_unl
     async with crew("a", store=store, owner="us") as us, crew("a", store=store, owner="them") as them:
         us.reader.tools = {}
         us.reader.gates["a"] = asyncio.Event()
-        us.discovery.refresh_due()
+        us.refresher.refresh_due()
         await eventually(lambda: us.reader.running)
-        them.discovery.refresh_due()
+        them.refresher.refresh_due()
         us.clock.advance(1)
         us.reader.gates["a"].set()
         await eventually(lambda: us.is_idle and them.is_idle)
 
         assert (us.reader.reads, them.reader.reads) == (["a"], [])
-        assert them.discovery.pending == 0
+        assert them.pending == 0
 
 
 async def test_a_lease_left_behind_by_a_killed_gateway_runs_out() -> None:
     store = MemoryCatalog()
     async with crew("a", store=store) as us:
-        store.try_lease("a", "killed", us.clock(), LEASE_SECONDS)
+        store.try_lease(us.spec("a").launch_key, "killed", us.clock(), LEASE_SECONDS)
         us.clock.advance(LEASE_SECONDS)
 
         await need(us, "a")
@@ -643,4 +671,4 @@ async def test_leases_are_given_back_after_each_reading() -> None:
     async with crew("a") as us:
         await need(us, "a")
 
-        assert us.store.try_lease("a", "another", us.clock(), 1.0)
+        assert us.store.try_lease(us.spec("a").launch_key, "another", us.clock(), 1.0)

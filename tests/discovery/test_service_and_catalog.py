@@ -12,8 +12,9 @@ import yaml
 
 from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy, Settings, open_discovery, open_gateway
+from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.paths import Paths
-from toolcrib.engine.discovery_settings import discovery_options
+from toolcrib.engine.from_settings import discovery_options
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.server import StdioLaunch
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -28,7 +29,7 @@ def settings(*names: str, **more: Any) -> Settings:
 def catalog_tools(server: str) -> list[str]:
     catalog = SqliteCatalog(Paths.of(os.environ).catalog)
     try:
-        return [known.name for known in catalog.tools(server)]
+        return [known.name for known in catalog.tools(spec(server).launch_key)]
     finally:
         catalog.close()
 
@@ -191,8 +192,8 @@ async def test_the_number_of_readings_at_once_follows_a_reload() -> None:
     servers = FakeServers(*(FakeServer(f"s{number}", [tool("x")]) for number in range(6)))
     names = [f"s{number}" for number in range(6)]
     async with open_gateway(settings=settings(*names), opener=servers, read_due=False) as gateway:
-        gateway._discovery.configure(max_parallel=1, always_reread=False)
-        gateway._discovery.configure(max_parallel=6, always_reread=False)
+        gateway._refresher.configure(max_parallel=1, freshness=Freshness(), always_reread=False)
+        gateway._refresher.configure(max_parallel=6, freshness=Freshness(), always_reread=False)
         gateway._discovery.refresh_due()
         await eventually(lambda: gateway._discovery.pending == 0)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes import eventually
 from toolcrib.catalog.store import GatewayRow
-from toolcrib.engine.gateway_rows import Presence
+from toolcrib.engine.gateway_rows import OwnGatewayRow
 from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.memory import MemoryCatalog
 
@@ -22,11 +22,11 @@ def nobody() -> Mapping[str, str]:
 
 async def test_a_gateway_is_entered_while_it_runs_and_gone_afterwards() -> None:
     store = MemoryCatalog()
-    presence = Presence(store, "us", "stdio", nobody)
+    own_row = OwnGatewayRow(store, "us", "stdio", nobody)
 
-    presence.start()
+    await own_row.start()
     (row,) = store.gateways()
-    await presence.close()
+    await own_row.close()
 
     assert (row.owner, row.pid, row.face) == ("us", os.getpid(), "stdio")
     assert store.gateways() == []
@@ -34,12 +34,12 @@ async def test_a_gateway_is_entered_while_it_runs_and_gone_afterwards() -> None:
 
 async def test_the_row_is_kept_fresh_with_how_servers_stand() -> None:
     store = MemoryCatalog()
-    presence = Presence(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
+    own_row = OwnGatewayRow(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
 
-    presence.start()
+    await own_row.start()
     await eventually(lambda: store.gateways()[0].statuses)
     (row,) = store.gateways()
-    await presence.close()
+    await own_row.close()
 
     assert row.statuses == {"files": "connected"}
     assert row.seen_at > row.started_at
@@ -53,11 +53,11 @@ async def test_rows_and_leases_of_killed_gateways_are_cleared_and_those_of_livin
     store.gateway_started(GatewayRow("alive", os.getppid(), "stdio", 2.0, 2.0))
     store.gateway_started(GatewayRow("not ours", 1, "stdio", 3.0, 3.0))
     store.try_lease("files", "killed", 0.0, 1e9)
-    presence = Presence(store, "us", "http", nobody)
+    own_row = OwnGatewayRow(store, "us", "http", nobody)
 
-    presence.start()
+    await own_row.start()
     owners = [row.owner for row in store.gateways()]
-    await presence.close()
+    await own_row.close()
 
     assert owners == ["alive", "not ours", "us"]
     assert store.try_lease("files", "us", 0.0, 1.0)
@@ -78,12 +78,12 @@ async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.Lo
             raise StoreUnavailable("the disk is full")
 
     store = Full()
-    presence = Presence(store, "us", "stdio", nobody, beat_seconds=0.01)
+    own_row = OwnGatewayRow(store, "us", "stdio", nobody, beat_seconds=0.01)
 
     with caplog.at_level(logging.DEBUG, logger="toolcrib"):
-        presence.start()
+        await own_row.start()
         await eventually(lambda: store.tries > 2)
-        await presence.close()
+        await own_row.close()
 
     assert "the disk is full" in caplog.text
 
@@ -96,11 +96,11 @@ async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pyt
             super().gateway_seen(owner, at, statuses)
 
     store = Strained()
-    presence = Presence(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
+    own_row = OwnGatewayRow(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)
 
-    presence.start()
+    await own_row.start()
     await eventually(lambda: store.gateways()[0].statuses)
-    await presence.close()
+    await own_row.close()
 
     assert "can't start new thread" in caplog.text
     assert "Traceback" not in caplog.text
@@ -109,6 +109,6 @@ async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pyt
 async def test_closing_what_never_started_is_harmless() -> None:
     catalog = MemoryCatalog()
 
-    await Presence(catalog, "us", "stdio", nobody).close()
+    await OwnGatewayRow(catalog, "us", "stdio", nobody).close()
 
     assert catalog.gateways() == []

@@ -33,7 +33,7 @@ def visible(workshop: Workshop) -> None:
     for number, spec in enumerate(load_settings(workshop.config, env=workshop.environment).servers):
         tools = tuple(_tool(number, at) for at in range(TOOLS))
         reading = ServerReading(Identity("legacy", "2025-11-25"), tools)
-        store.save_reading(spec.name, spec.launch_fingerprint(), reading, time.time())
+        store.save_reading(spec.name, spec.launch_key, reading, time.time())
     store.close()
 
 

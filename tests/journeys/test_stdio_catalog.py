@@ -70,7 +70,7 @@ def seed(workshop: Workshop, servers: int) -> None:
             {"name": f"{verb}_{spec.name}", "description": f"{verb.title()} a {spec.name}.", "inputSchema": {}}
             for verb in ("weld", "paint", "polish")
         ]
-        catalog.save_reading(spec.name, spec.launch_fingerprint(), ServerReading(identity, tuple(tools)), time.time())
+        catalog.save_reading(spec.name, spec.launch_key, ServerReading(identity, tuple(tools)), time.time())
     catalog.close()
 
 

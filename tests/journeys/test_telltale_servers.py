@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tests.journeys.stdio_gateway import Workshop, ask, body, execute
 from tests.servers.launch import Launch
 from tests.upstream.http_servers import serve
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 
 TELLTALE = Path(__file__).parent.parent / "cli" / "programs" / "telltale.py"
 SECRET = "plain-lily-of-the-valley"

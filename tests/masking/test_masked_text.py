@@ -138,7 +138,7 @@ ORDINARY = [
     "--token <your token>",
     "Use `--secrets keep`.",
     "tokenizer: o200k_base",
-    "2026-11-15T12:00:00.123Z INFO toolcrib.engine.online: configuration reloaded: 12 servers",
+    "2026-11-15T12:00:00.123Z INFO toolcrib.engine.open_gateway: configuration reloaded: 12 servers",
 ]
 
 

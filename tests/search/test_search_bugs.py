@@ -13,21 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fakes import Clock, spec
+from tests.fakes import spec
 from tests.fakes import tool as definition
 from tests.search.catalog import ISSUES
 from tests.search.tiny_encoder import TinyEncoder
-from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import ServerRecord
-from toolcrib.engine.indexer import Indexer
-from toolcrib.errors import IndexUnreadable, StoreUnavailable
+from tests.showroom import Showroom
+from toolcrib.errors import IndexUnreadable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.search.clauses import clauses
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.vectors import Vectors, quantized, stored_arrays
 from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.search_index import SearchIndex
 
 TINY = TinyEncoder()
@@ -59,7 +56,7 @@ def test_a_long_gap_is_read_at_once() -> None:
 
 
 def search_index(max_tools: int, path: Path | None = None) -> SearchIndex:
-    return SearchIndex(MemoryCatalog(), path=path, tags=lambda _tool: (), max_tools=max_tools)
+    return SearchIndex(MemoryCatalog(), path=path, max_tools=max_tools)
 
 
 # tests/test_finder.py
@@ -70,80 +67,38 @@ def test_a_server_read_again_keeps_its_room() -> None:
     assert len(own.index) == 2
 
 
-def shop(store: MemoryCatalog, *names: str, path: Path | None = None, max_indexed: int = 100) -> CatalogView:
-    view = CatalogView(
-        store, now=Clock(), cache_seconds=0.0, freshness=Freshness(), index_path=path, max_indexed=max_indexed
-    )
-    view.configure([spec(name) for name in names], RuleBook(()))
-    return view
+def shop(store: MemoryCatalog, *names: str, path: Path | None = None, max_indexed: int = 100) -> Showroom:
+    index = SearchIndex(store, path=path, max_tools=max_indexed)
+    made = Showroom(*map(spec, names), store=store, index=index)
+    made.catalog.look()
+    return made
 
 
 def save(store: MemoryCatalog, server: str, *names: str) -> None:
     reading = ServerReading(Identity("modern", "1"), tuple(definition(name) for name in names))
-    store.save_reading(server, spec(server).launch_fingerprint(), reading, 1.0)
+    store.save_reading(server, spec(server).launch_key, reading, 1.0)
 
 
-def found(view: CatalogView, query: str) -> list[str]:
-    return [one.tool.id for one, _ in view.search(query, server=None, limit=10, include_disabled=False)]
-
-
-# tests/test_stock.py
+# tests/workspace/test_tool_search.py
 def test_a_server_that_left_makes_room_for_another() -> None:
     store = MemoryCatalog()
     save(store, "old", "a", "b")
     save(store, "new", "c", "d")
-    view = shop(store, "old", max_indexed=2)
-    assert found(view, "a") + found(view, "b") == ["old:a", "old:b"]
-    view.configure([spec("new")], RuleBook(()))
-    assert found(view, "c") + found(view, "d") == ["new:c", "new:d"]
+    room = shop(store, "old", max_indexed=2)
+    assert room.found("a") + room.found("b") == ["old:a", "old:b"]
+    room.view.configure([spec("new")], RuleBook(()))
+    assert room.found("c") + room.found("d") == ["new:c", "new:d"]
 
 
 def test_more_room_brings_in_the_tools_that_were_left_out(tmp_path: Path) -> None:
     store = MemoryCatalog()
     save(store, "s", "a", "b")
     small = shop(store, "s", path=tmp_path / "index", max_indexed=1)
-    assert found(small, "a") == ["s:a"]
-    job = small.search_index.to_write()
+    assert small.found("a") == ["s:a"]
+    job = small.index.to_write()
     assert job is not None
     job()
-    assert found(shop(store, "s", path=tmp_path / "index"), "b") == ["s:b"]
-
-
-class Broken(MemoryCatalog):
-    is_broken = False
-
-    def servers(self) -> dict[str, ServerRecord]:
-        if self.is_broken:
-            raise StoreUnavailable("the disk is gone")
-        return super().servers()
-
-
-def test_a_catalog_that_fails_once_costs_no_server_its_place() -> None:
-    store = Broken()
-    save(store, "s", "a")
-    view = shop(store, "s")
-    store.is_broken = True
-    with pytest.raises(StoreUnavailable):
-        found(view, "a")
-    store.is_broken = False
-    assert found(view, "a") == ["s:a"]
-
-
-# tests/app/test_study.py
-async def test_a_catalog_that_fails_does_not_end_the_study() -> None:
-    store = Broken()
-    save(store, "s", "a")
-    view = shop(store, "s")
-    store.is_broken = True
-    indexer = Indexer(view)
-    indexer.start(lambda: None)
-    await indexer.settle(0.05)
-    store.is_broken = False
-    view.invalidate()
-    try:
-        assert await indexer.settle(5)
-    finally:
-        await indexer.close()
+    assert shop(store, "s", path=tmp_path / "index").found("b") == ["s:b"]
 
 
 # tests/search/test_index_file.py
@@ -194,7 +149,7 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [b"", b"abc", b"\0" * 388, b"\xff" * 388])
 def test_a_kept_vector_that_is_damaged_is_learnt_again(kept: bytes) -> None:
     store = MemoryCatalog()
-    own = SearchIndex(store, path=None, tags=lambda _tool: (), max_tools=9)
+    own = SearchIndex(store, path=None, max_tools=9)
     own.put("jira", ISSUES[2:3], "")
     (waiting,) = own.index.unencoded(9)
     store.save_vectors(own.index.encoder.identity, {waiting.key: kept})

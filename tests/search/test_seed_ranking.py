@@ -14,7 +14,7 @@ from tests.fakes import spec
 from tests.search.catalog import ISSUES, ids, tool
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.search.index import ToolIndex
@@ -106,7 +106,7 @@ def test_a_search_at_the_gateway_takes_less_than_100_ms_among_ten_thousand_tools
     for number, one in enumerate(specs):
         made = tuple(dict(_made(number * 1_000 + at).definition) for at in range(1_000))
         reading = ServerReading(Identity("legacy", "2025-11-25"), made)
-        store.save_reading(one.name, one.launch_fingerprint(), reading, time.time())
+        store.save_reading(one.name, one.launch_key, reading, time.time())
     store.close()
 
     async def searches() -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any
 from mcp import Client
 
 from toolcrib.config.settings import Settings
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.model.server import ServerSpec
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools

@@ -24,8 +24,9 @@ first_token = catalog.change_token()
 leases = 0
 for number in range(rounds):
     tools = tuple({"name": f"tool-{item}", "description": f"{owner} {number}"} for item in range(5))
-    catalog.save_reading(f"{owner}-{number}", "launch", ServerReading(Identity("modern", "1"), tools), float(number))
-    catalog.save_reading("shared", "launch", ServerReading(Identity("modern", "1"), tools), float(number))
+    name = f"{owner}-{number}"
+    catalog.save_reading(name, name, ServerReading(Identity("modern", "1"), tools), float(number))
+    catalog.save_reading("shared", "shared", ServerReading(Identity("modern", "1"), tools), float(number))
     leases += catalog.try_lease(f"lease-{number}", owner, 100.0, 60.0)
 say("wrote", leases, catalog.change_token() - first_token)
 

@@ -18,7 +18,7 @@ def say(*words: object) -> None:
 
 def save(server: str) -> None:
     tools = tuple({"name": f"tool-{item}", "description": "x" * 5000} for item in range(20))
-    catalog.save_reading(server, "launch", ServerReading(Identity("modern", "1"), tools), 1.0)
+    catalog.save_reading(server, server, ServerReading(Identity("modern", "1"), tools), 1.0)
 
 
 say("ready")

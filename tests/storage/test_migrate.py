@@ -34,7 +34,7 @@ def test_an_empty_file_gets_every_bundled_step(db: sqlite3.Connection) -> None:
         [
             "capabilities",
             "capability_history",
-            "catalog",
+            "catalogue",
             "gateways",
             "learnt_shapes",
             "leases",
@@ -64,12 +64,35 @@ def test_only_the_missing_steps_are_applied_and_the_data_stays(db: sqlite3.Conne
 
 def test_failures_known_before_they_were_counted_count_once(db: sqlite3.Connection) -> None:
     migrate(db, bundled_migrations()[:4])
-    insert = "INSERT INTO servers (name, launch_fingerprint, error, error_at) VALUES (?, 'launch', ?, ?)"
-    db.executemany(insert, [("broken", "it was down", 5.0), ("healthy", "", None)])
+    insert = "INSERT INTO servers (name, launch_fingerprint, error, error_at) VALUES (?, ?, ?, ?)"
+    db.executemany(insert, [("broken", "one", "it was down", 5.0), ("healthy", "two", "", None)])
     migrate(db, bundled_migrations())
 
     rows = db.execute("SELECT name, error, error_at, failures, error_code FROM servers ORDER BY name").fetchall()
     assert rows == [("broken", "it was down", 5.0, 1, ""), ("healthy", "", None, 0, "")]
+
+
+def test_what_was_known_by_name_is_known_by_launch_afterwards(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA foreign_keys = ON")
+    migrate(db, bundled_migrations()[:5])
+    servers = [("files", "one", 2.0), ("web", "two", 3.0), ("documents", "one", 1.0)]
+    db.executemany("INSERT INTO servers (name, launch_fingerprint, read_at) VALUES (?, ?, ?)", servers)
+    tools = [(name, "read", 0, "hash", "{}") for name, _, _ in servers]
+    db.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?)", tools)
+    db.execute("INSERT INTO learnt_shapes VALUES ('web', 'read', 'hash', '{}', 3, 'calls', '', 9.0)")
+    migrate(db, bundled_migrations())
+
+    assert db.execute("SELECT launch_key, name, read_at FROM servers ORDER BY launch_key").fetchall() == [
+        ("one", "files", 2.0),
+        ("two", "web", 3.0),
+    ]
+    assert db.execute("SELECT launch_key, name FROM tools ORDER BY launch_key").fetchall() == [
+        ("one", "read"),
+        ("two", "read"),
+    ]
+    assert db.execute("SELECT launch_key, tool, samples FROM learnt_shapes").fetchall() == [("two", "read", 3)]
+    db.execute("DELETE FROM servers WHERE launch_key = 'two'")
+    assert db.execute("SELECT count(*) FROM learnt_shapes").fetchone() == (0,)
 
 
 def test_a_step_that_fails_takes_the_whole_migration_back(db: sqlite3.Connection) -> None:

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 def save(catalog: SqliteCatalog, server: str, *names: str, size: int = 10) -> None:
     tools = tuple({"name": name, "description": "x" * size} for name in names)
-    catalog.save_reading(server, "launch", ServerReading(Identity("modern", "1"), tools), 1.0)
+    catalog.save_reading(server, server, ServerReading(Identity("modern", "1"), tools), 1.0)
 
 
 def seed(path: Path, tools: int = 2, size: int = 10) -> None:

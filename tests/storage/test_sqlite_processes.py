@@ -48,9 +48,9 @@ def test_a_gateway_that_leaves_takes_nothing_of_another_with_it(
 ) -> None:
     path = tmp_path / "catalogue.db"
     with closing(SqliteCatalog(path)) as catalog:
-        catalog.record_failure("before", "launch", "", 1.0)
+        catalog.record_failure("before", "before", "", 1.0)
         assert run_alone(start_child("catalog_child.py", path, "a", 1)) == "sees 3"
-        catalog.record_failure("after", "launch", "", 2.0)
+        catalog.record_failure("after", "after", "", 2.0)
         assert run_alone(start_child("catalog_child.py", path, "b", 1)) == "sees 5"
         assert list(catalog.servers()) == ["a-0", "after", "b-0", "before", "shared"]
 

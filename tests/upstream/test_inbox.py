@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.model.call import Caller, CallEvent, Listener, LogMessage, Progress, ToolCall
+from toolcrib.model.call import CallEvent, Listener, LogMessage, Progress, ToolCall
+from toolcrib.model.caller import Caller
 from toolcrib.upstream.inbox import MOST_NOTIFICATION_BYTES, Inbox
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import INSTANT, FakeServer, FakeServers, eventually, spec, text
+from tests.fakes import INSTANT, FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib.errors import ServerConnectionError, ToolExecutionError
-from toolcrib.model.call import ToolCall
+from toolcrib.model.call import Target, ToolCall
 from toolcrib.model.server import ServerSpec, StdioLaunch
+from toolcrib.model.tool import Tool
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.pool import Pool
 
@@ -30,8 +31,8 @@ async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | Non
         servers,
         POLICY,
         known_identity=lambda _: None,
-        on_connected=lambda server, _: heard.append(f"{server} connected"),
-        on_tools_changed=lambda server: heard.append(f"{server} changed"),
+        on_connected=lambda server, _: heard.append(f"{server.name} connected"),
+        on_tools_changed=lambda server: heard.append(f"{server.name} changed"),
     )
     await pool.configure(specs, POLICY)
     try:
@@ -40,8 +41,13 @@ async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | Non
         await pool.close()
 
 
-async def call(pool: Pool, server: str, tool: str = "read") -> str:
-    return (await pool.call(ToolCall(server, tool, {}, b"{}"))).text
+async def call(pool: Pool, server: str, name: str = "read") -> str:
+    return (await pool.call(a_call(server, name))).text
+
+
+def a_call(server: str, name: str = "read") -> ToolCall:
+    target = Target(Tool.from_mcp(server, tool(name)), name, spec(server))
+    return ToolCall(server, name, {}, b"{}", target=target)
 
 
 async def test_only_the_server_that_is_needed_starts() -> None:
@@ -50,7 +56,7 @@ async def test_only_the_server_that_is_needed_starts() -> None:
     async with pooled(servers, spec("a"), spec("b")) as pool:
         await call(pool, "a")
         assert (servers["a"].starts, servers["b"].starts) == (1, 0)
-        assert (pool.status("a").state, pool.status("b").state) == ("connected", "disconnected")
+        assert (pool.status(spec("a")).state, pool.status(spec("b")).state) == ("connected", "disconnected")
 
 
 async def test_a_server_that_hangs_delays_nobody() -> None:
@@ -100,7 +106,7 @@ async def test_a_server_that_left_the_configuration_is_refused() -> None:
         await pool.configure([], POLICY)
         with pytest.raises(ServerConnectionError, match="not configured any more"):
             await call(pool, "a")
-        assert pool.status("a").state == "disconnected"
+        assert pool.status(spec("a")).state == "disconnected"
 
 
 async def test_many_servers_are_closed_at_the_same_time() -> None:

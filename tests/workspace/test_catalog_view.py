@@ -1,65 +1,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from tests.fakes import Clock, spec, tool
-from toolcrib.built_in.definitions import BUILT_IN_TOOLS
-from toolcrib.catalog.freshness import Freshness
+from tests.fakes import spec, tool
+from tests.showroom import ENTRY, IDENTITY, NO_RULES, Showroom
 from toolcrib.catalog.store import ServerRecord
-from toolcrib.errors import StoreUnavailable
-from toolcrib.model.reading import Identity, ServerReading
-from toolcrib.model.server import DeclaredTool, ServerSpec, StdioLaunch
+from toolcrib.errors import StoreUnavailable, ToolChanged, ToolDisabled, ToolPending
+from toolcrib.model.availability import Availability
+from toolcrib.model.caller import Caller, Rights
+from toolcrib.model.server import DeclaredTool, StdioLaunch
 from toolcrib.rules.rule import Rule
-from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
-from toolcrib.workspace.catalog_view import CatalogView
-
-IDENTITY = Identity("modern", "2026-07-28", {"name": "files", "version": "1.0"})
-ENTRY = spec("files")
-NO_RULES = RuleBook(())
-
-
-def reading(*definitions: dict[str, Any], ttl_seconds: float | None = None) -> ServerReading:
-    return ServerReading(IDENTITY, definitions, ttl_seconds)
-
-
-class Shop:
-    """A view over a catalog in memory, with a clock moved by hand."""
-
-    def __init__(self, *specs: ServerSpec, rules: Iterable[Rule] = (), cache_seconds: float = 3600.0, **more: Any):
-        self.clock = Clock()
-        self.store = MemoryCatalog()
-        self.view = self.beside(cache_seconds=cache_seconds, **more)
-        self.view.configure(specs or (ENTRY,), RuleBook(tuple(rules)))
-
-    def beside(self, *, cache_seconds: float = 3600.0, **more: Any) -> CatalogView:
-        """Another gateway's view on the same catalog."""
-        return CatalogView(
-            self.store,
-            now=self.clock,
-            cache_seconds=cache_seconds,
-            freshness=Freshness(),
-            built_in=BUILT_IN_TOOLS,
-            **more,
-        )
-
-    def save(self, *definitions: dict[str, Any], entry: ServerSpec = ENTRY) -> None:
-        self.clock.advance(1)
-        self.view.save(entry, reading(*definitions))
-        self.view.follow_others()
-
-    def found(self, query: str, **more: Any) -> list[str]:
-        """What a search finds on the servers behind the counter."""
-        return [name for name in self.found_in_all(query, **more) if not name.startswith("toolcrib:")]
-
-    def found_in_all(self, query: str, **more: Any) -> list[str]:
-        options = {"server": None, "limit": 10, "include_disabled": False, **more}
-        return [visible.tool.id for visible, _ in self.view.search(query, **options)]
 
 
 class Broken(MemoryCatalog):
@@ -83,8 +37,8 @@ class Broken(MemoryCatalog):
 # -- what is shown
 
 
-def test_tools_of_the_catalog_are_on_the_shelf_in_the_servers_order() -> None:
-    shop = Shop()
+def test_tools_of_the_catalog_are_shown_in_the_servers_order() -> None:
+    shop = Showroom()
     shop.save(tool("write_file"), tool("read_file"))
 
     assert list(shop.view.tools("files")) == ["write_file", "read_file"]
@@ -92,7 +46,7 @@ def test_tools_of_the_catalog_are_on_the_shelf_in_the_servers_order() -> None:
 
 
 def test_a_server_that_is_not_configured_shows_nothing() -> None:
-    shop = Shop()
+    shop = Showroom()
     shop.save(tool("read_file"))
     shop.view.configure([], NO_RULES)
 
@@ -103,13 +57,13 @@ def test_a_server_that_is_not_configured_shows_nothing() -> None:
 
 
 def test_an_entry_that_is_switched_off_is_not_behind_the_counter() -> None:
-    shop = Shop(replace(ENTRY, enabled=False))
+    shop = Showroom(replace(ENTRY, enabled=False))
 
     assert shop.view.specs == {}
 
 
 def test_declared_tools_are_shown_until_the_server_was_read() -> None:
-    shop = Shop(replace(ENTRY, declared_tools=(DeclaredTool("read_file", "Read a file."),)))
+    shop = Showroom(replace(ENTRY, declared_tools=(DeclaredTool("read_file", "Read a file."),)))
 
     assert shop.view.find("files", "read_file").tool.description == "Read a file."
     assert shop.found("read a file")[0] == "files:read_file"
@@ -118,7 +72,7 @@ def test_declared_tools_are_shown_until_the_server_was_read() -> None:
 
 
 def test_a_prefix_is_part_of_the_public_name_and_not_of_the_servers_own() -> None:
-    shop = Shop(replace(ENTRY, prefix="fs_"))
+    shop = Showroom(replace(ENTRY, prefix="fs_"))
     shop.save(tool("read"))
 
     visible = shop.view.find("files", "fs_read")
@@ -128,10 +82,12 @@ def test_a_prefix_is_part_of_the_public_name_and_not_of_the_servers_own() -> Non
 
 
 def test_the_entrys_own_lists_are_applied_to_the_servers_own_names() -> None:
-    shop = Shop(replace(ENTRY, prefix="fs_", allow_tools=("read", "write"), deny_tools=("write",)))
+    shop = Showroom(replace(ENTRY, prefix="fs_", allow_tools=("read", "write"), deny_tools=("write",)))
     shop.save(tool("read"), tool("write"), tool("delete"))
 
-    enabled = {name: (visible.enabled, visible.reason) for name, visible in shop.view.tools("files").items()}
+    enabled = {
+        name: (visible.enabled, visible.availability.reason) for name, visible in shop.view.tools("files").items()
+    }
     assert enabled["fs_read"][0]
     assert enabled["fs_write"] == (False, "the server entry's denyTools names it")
     assert enabled["fs_delete"] == (False, "the server entry's allowTools does not name it")
@@ -144,14 +100,14 @@ def test_the_entrys_own_lists_are_applied_to_the_servers_own_names() -> None:
 def test_the_entrys_own_lists_may_hold_globs(
     allow: tuple[str, ...] | None, deny: tuple[str, ...], left: list[str]
 ) -> None:
-    shop = Shop(replace(ENTRY, allow_tools=allow, deny_tools=deny))
+    shop = Showroom(replace(ENTRY, allow_tools=allow, deny_tools=deny))
     shop.save(tool("read"), tool("write"))
     assert [name for name, visible in shop.view.tools(ENTRY.name).items() if visible.enabled] == left
 
 
 def test_rules_decide_and_tag_under_the_public_name() -> None:
     rules = [Rule(("fs_delete*",), None, False, ("dangerous",)), Rule(("files:*",), None, None, ("disk",))]
-    shop = Shop(replace(ENTRY, prefix="fs_"), rules=rules)
+    shop = Showroom(replace(ENTRY, prefix="fs_"), rules=rules)
     shop.save(tool("read"), tool("delete"))
 
     assert [(s.enabled, s.tags) for s in shop.view.tools("files").values()] == [
@@ -161,14 +117,14 @@ def test_rules_decide_and_tag_under_the_public_name() -> None:
 
 
 def test_a_list_on_the_entry_can_only_take_away() -> None:
-    shop = Shop(replace(ENTRY, allow_tools=("read",)), rules=[Rule(("write",), None, False, ())])
+    shop = Showroom(replace(ENTRY, allow_tools=("read",)), rules=[Rule(("write",), None, False, ())])
     shop.save(tool("read"), tool("write"))
 
     assert [visible.enabled for visible in shop.view.tools("files").values()] == [True, False]
 
 
 def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
-    shop = Shop(rules=[Rule(("*nothing*",), None, True, ())])
+    shop = Showroom(rules=[Rule(("*nothing*",), None, True, ())])
     shop.save(tool("read"))
 
     assert any("nothing" in warning for warning in shop.view.warnings)
@@ -178,7 +134,7 @@ def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
 
 
 def test_the_built_in_server_is_known_found_and_not_among_the_servers() -> None:
-    shop = Shop()
+    shop = Showroom()
 
     assert shop.view.knows("toolcrib")
     assert "toolcrib" not in shop.view.specs
@@ -187,7 +143,7 @@ def test_the_built_in_server_is_known_found_and_not_among_the_servers() -> None:
 
 
 def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
-    shop = Shop(rules=[Rule(("read_file",), None, True, ())])
+    shop = Showroom(rules=[Rule(("read_file",), None, True, ())])
     shop.save(tool("read_file"), tool("write_file"))
 
     assert all(visible.enabled for visible in shop.view.tools("toolcrib").values())
@@ -195,8 +151,8 @@ def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
 
 
 def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
-    by_tool = Shop(rules=[Rule(("*",), None, False, ()), Rule(("read_result",), None, False, ())])
-    by_name = Shop(rules=[Rule(("toolcrib:*",), None, False, ())])
+    by_tool = Showroom(rules=[Rule(("*",), None, False, ()), Rule(("read_result",), None, False, ())])
+    by_name = Showroom(rules=[Rule(("toolcrib:*",), None, False, ())])
 
     assert all(visible.enabled for visible in by_tool.view.tools("toolcrib").values())
     assert not any(visible.enabled for visible in by_name.view.tools("toolcrib").values())
@@ -206,7 +162,7 @@ def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
 
 
 def test_disabled_tools_are_found_only_when_asked_for() -> None:
-    shop = Shop(rules=[Rule(("delete*",), None, False, ())])
+    shop = Showroom(rules=[Rule(("delete*",), None, False, ())])
     shop.save(tool("delete_file"), tool("read_file"))
 
     assert "files:delete_file" not in shop.found("delete file")
@@ -215,7 +171,7 @@ def test_disabled_tools_are_found_only_when_asked_for() -> None:
 
 def test_a_search_can_be_limited_to_one_server() -> None:
     web = spec("web")
-    shop = Shop(ENTRY, web)
+    shop = Showroom(ENTRY, web)
     shop.save(tool("read_file"))
     shop.save(tool("read_page"), entry=web)
 
@@ -224,32 +180,32 @@ def test_a_search_can_be_limited_to_one_server() -> None:
 
 
 def test_tags_of_rules_are_searched() -> None:
-    shop = Shop(rules=[Rule(("x1",), None, None, ("payments",))])
+    shop = Showroom(rules=[Rule(("x1",), None, None, ("payments",))])
     shop.save(tool("x1", "Does it."), tool("x2", "Does it."))
 
     assert shop.found("payments") == ["files:x1"]
 
 
 def test_no_more_tools_than_the_limit_are_indexed() -> None:
-    shop = Shop(max_indexed=2)
+    shop = Showroom(max_indexed=2)
     shop.save(tool("alpha"), tool("beta"), tool("gamma"))
 
     assert (shop.found("beta"), shop.found("gamma")) == (["files:beta"], [])
 
 
 def test_another_limit_applies_from_the_next_configuration_on() -> None:
-    shop = Shop(max_indexed=1)
+    shop = Showroom(max_indexed=1)
     shop.save(tool("read_file"), tool("write_file"))
     assert len(shop.found("file")) == 1
 
-    shop.view.retime(3600.0, Freshness(), max_indexed=10, max_enabled=10)
+    shop.index.max_tools = 10
     shop.view.configure((ENTRY,), NO_RULES)
 
     assert len(shop.found("file")) == 2
 
 
 def test_more_enabled_tools_than_expected_are_reported(caplog: pytest.LogCaptureFixture) -> None:
-    shop = Shop(max_enabled=1)
+    shop = Showroom(max_enabled=1)
     shop.save(tool("alpha"), tool("beta"))
 
     with caplog.at_level(logging.WARNING):
@@ -262,7 +218,7 @@ def test_more_enabled_tools_than_expected_are_reported(caplog: pytest.LogCapture
 
 
 def test_a_new_reading_is_shown_and_found_at_once() -> None:
-    shop = Shop()
+    shop = Showroom()
     shop.save(tool("read_file"))
     assert shop.found("read file") == ["files:read_file"]
 
@@ -273,112 +229,100 @@ def test_a_new_reading_is_shown_and_found_at_once() -> None:
 
 
 def test_what_another_gateway_read_is_shown_after_a_look() -> None:
-    shop = Shop()
-    other = shop.beside()
-    other.configure([ENTRY], NO_RULES)
+    shop = Showroom()
+    other = Showroom(store=shop.store, clock=shop.clock)
     assert shop.found("read file") == []
 
-    shop.clock.advance(1)
-    other.save(ENTRY, reading(tool("read_file")))
-    shop.view.follow_others()
+    other.save(tool("read_file"))
+    shop.catalog.look()
 
     assert shop.found("read file") == ["files:read_file"]
 
 
-def test_a_shelf_looked_at_before_the_first_look_at_others_is_not_stuck() -> None:
-    shop = Shop()
-    shop.view.save(ENTRY, reading(tool("old")))
-    assert list(shop.view.tools("files")) == ["old"]
-
-    shop.clock.advance(1)
-    shop.view.save(ENTRY, reading(tool("new")))
-    shop.view.follow_others()
-
-    assert list(shop.view.tools("files")) == ["new"]
-
-
 def test_tools_written_down_while_the_index_is_made_are_found() -> None:
-    other = spec("other")
-    shop = Shop(ENTRY, other)
-    assert not shop.view.tools("files")
-    shop.view.save(ENTRY, reading(tool("read_file")))
-    shop.view.invalidate("other")
-    shop.found("the index is made")
-
-    shop.view.follow_others()
+    shop = Showroom(ENTRY, spec("other"))
+    shop.search.index_next()
+    shop.save(tool("read_file"))
 
     assert shop.found("read_file") == ["files:read_file"]
 
 
-def test_cached_shelves_are_looked_up_again_after_their_time() -> None:
-    shop = Shop(cache_seconds=60.0)
-    shop.save(tool("old"))
-    shop.view.tools("files")
-    shop.store.save_reading("files", ENTRY.launch_fingerprint(), reading(tool("new")), shop.clock())
+def test_what_is_held_in_memory_is_looked_up_again_after_its_time() -> None:
+    class Forgetful(MemoryCatalog):
+        """Another process's change, without a sign that anything changed."""
 
+        def change_token(self) -> int:
+            return 1
+
+    shop = Showroom(store=Forgetful(), fresh_seconds=60.0)
+    shop.save(tool("old"))
     assert list(shop.view.tools("files")) == ["old"]
+    shop.save(tool("new"))
+    assert list(shop.view.tools("files")) == ["old"]
+
     shop.clock.advance(61)
+    shop.catalog.look()
+
     assert list(shop.view.tools("files")) == ["new"]
 
 
 def test_a_tool_that_left_the_catalog_since_the_index_was_made_is_not_given() -> None:
-    shop = Shop(cache_seconds=0.0)
+    shop = Showroom()
     shop.save(tool("read_file"))
     assert shop.found("read file") == ["files:read_file"]
 
-    shop.store.save_reading("files", ENTRY.launch_fingerprint(), reading(tool("other")), shop.clock())
+    shop.save(tool("other"))
 
-    assert shop.found("read file") == []
-    assert shop.found("read file", include_disabled=True) == []
-
-
-def test_a_dropped_shelf_is_looked_up_again() -> None:
-    shop = Shop()
-    shop.save(tool("old"))
-    shop.view.tools("files")
-    shop.store.save_reading("files", ENTRY.launch_fingerprint(), reading(tool("new")), shop.clock())
-
-    shop.view.drop_tools("files")
-
-    assert list(shop.view.tools("files")) == ["new"]
+    assert "files:read_file" not in shop.found("read file", include_disabled=True)
 
 
-def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
-    shop = Shop()
+async def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
     broken = Broken()
-    shop.store = broken
-    shop.view = shop.beside()
-    shop.view.configure([ENTRY], NO_RULES)
+    shop = Showroom(store=broken)
     shop.save(tool("read_file"))
     shop.found("read file")
 
     broken.is_broken = True
-    shop.view.follow_others()
+    await shop.catalog.follow()
+    await shop.catalog.follow()
 
     assert shop.found("read file") == ["files:read_file"]
-    assert "the disk is gone" in caplog.text
-    shop.view.invalidate()
-    assert shop.view.identity("files") is None
+    assert shop.view.identity("files") == IDENTITY
+    assert caplog.text.count("the disk is gone") == 1, "said once, not at every look"
 
 
 # -- freshness
 
 
-def test_servers_never_read_launched_anew_or_too_old_are_due() -> None:
-    fresh, old, moved, unread = (spec(name) for name in ("fresh", "old", "moved", "unread"))
-    shop = Shop(fresh, old, moved, unread)
-    shop.view.save(old, reading())
-    shop.clock.advance(24 * 3600)
-    shop.save(entry=fresh)
-    shop.save(entry=moved)
-    shop.view.configure([fresh, old, replace(moved, launch=StdioLaunch("new")), unread], NO_RULES)
+def test_an_edited_entry_shows_what_its_former_launch_had_until_it_is_read() -> None:
+    moved = replace(ENTRY, launch=StdioLaunch("new"))
+    shop = Showroom()
+    shop.save(tool("old"))
+    shop.view.configure([moved], NO_RULES)
+    before = list(shop.view.tools("files"))
 
-    assert shop.view.due() == ["old", "moved", "unread"]
-    assert [shop.view.is_old(name) for name in ("fresh", "old", "unread")] == [False, True, False]
+    shop.fail("it did not start", entry=moved)
+    broken = list(shop.view.tools("files"))
+    shop.save(tool("new"), entry=moved)
+
+    assert (before, broken, list(shop.view.tools("files"))) == (["old"], ["old"], ["new"])
+    assert not shop.view.is_launched_differently("files")
+
+
+def test_two_entries_of_one_launch_show_the_same_tools_each_under_its_own_name() -> None:
+    twin = replace(ENTRY, name="documents", prefix="doc_")
+    shop = Showroom(ENTRY, twin)
+    shop.save(tool("read_file"))
+
+    assert [visible.tool.id for name in ("files", "documents") for visible in shop.view.tools(name).values()] == [
+        "files:read_file",
+        "documents:doc_read_file",
+    ]
+    assert sorted(shop.found("read file")) == ["documents:doc_read_file", "files:read_file"]
 
 
 def test_an_identity_counts_only_for_the_launch_it_was_met_at() -> None:
-    shop = Shop()
+    shop = Showroom()
     shop.save(tool("read"))
     assert shop.view.identity("files") == IDENTITY
 
@@ -389,30 +333,68 @@ def test_an_identity_counts_only_for_the_launch_it_was_met_at() -> None:
 
 
 def test_a_reading_of_the_former_launch_does_not_pass_for_one_of_the_new() -> None:
-    shop = Shop()
+    shop = Showroom()
     shop.view.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
 
     shop.save(tool("read"), entry=ENTRY)
 
-    assert shop.view.due() == ["files"]
-
-
-def test_nothing_is_written_down_of_a_server_that_left() -> None:
-    shop = Shop()
-    shop.view.configure([], NO_RULES)
-
-    shop.view.save(ENTRY, reading(tool("read")))
-    shop.view.save_failure(ENTRY, "too late")
-
-    assert shop.store.servers() == {}
+    assert shop.view.is_launched_differently("files")
 
 
 def test_a_failure_is_remembered_and_the_tools_stay() -> None:
-    shop = Shop()
+    shop = Showroom()
     shop.save(tool("read"))
-    shop.view.save_failure(ENTRY, "it did not start")
-    shop.view.follow_others()
+    shop.fail("it did not start")
 
     assert shop.view.record("files").error == "it did not start"
     assert list(shop.view.tools("files")) == ["read"]
     assert shop.view.was_read("files")
+
+
+# -- callers
+
+
+def test_a_caller_sees_what_its_rights_allow() -> None:
+    web = spec("web")
+    shop = Showroom(ENTRY, web, rules=[Rule(("read*",), None, None, ("safe",))])
+    shop.save(tool("read_file"), tool("delete_file"))
+    shop.save(tool("read_page"), entry=web)
+    one_server, one_tag = Caller(rights=Rights(servers=("fi*",))), Caller(rights=Rights(tags=("safe",)))
+
+    assert shop.found("read", caller=one_server) == ["files:read_file"]
+    assert sorted(shop.found("file page", caller=one_tag)) == ["files:read_file", "web:read_page"]
+    refused = shop.view.find("web", "read_page", one_server)
+    assert refused.availability == Availability("disabled", "this caller has no right to the server")
+    assert shop.view.find("web", "read_page").enabled
+
+
+def test_rights_take_away_and_never_give() -> None:
+    shop = Showroom(rules=[Rule(("delete*",), None, False, ("safe",))])
+    shop.save(tool("delete_file"))
+
+    assert not shop.view.find("files", "delete_file", Caller(rights=Rights(tags=("safe",)))).enabled
+
+
+# -- availability
+
+
+@pytest.mark.parametrize(
+    ("state", "error"), [("disabled", ToolDisabled), ("changed", ToolChanged), ("pending", ToolPending)]
+)
+def test_each_way_of_not_being_available_is_an_error_of_its_own(state: str, error: type[Exception]) -> None:
+    availability = Availability(state, "so it is")
+
+    refusal = availability.refusal("files:read")
+
+    assert type(refusal) is error
+    assert "files:read" in str(refusal)
+    assert "so it is" in str(refusal)
+    assert not availability.is_callable
+
+
+@pytest.mark.parametrize(("state", "is_found"), [("enabled", True), ("fallback", False)])
+def test_what_is_available_is_refused_to_nobody(state: str, is_found: bool) -> None:
+    availability = Availability(state)
+
+    assert availability.refusal("files:read") is None
+    assert (availability.is_callable, availability.is_searchable) == (True, is_found)

@@ -1,4 +1,4 @@
-"""The search index behind the counter, kept over starts."""
+"""The search index of an engine, kept over starts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def search_index(store: VectorStore, path: Path | None = None, *, max_tools: int = 1_000) -> SearchIndex:
-    return SearchIndex(store, path=path, tags=lambda _tool: (), max_tools=max_tools)
+    return SearchIndex(store, path=path, max_tools=max_tools)
 
 
 def learn(own: SearchIndex) -> int:
@@ -77,7 +77,7 @@ def test_a_lesson_is_short(store: CatalogStore) -> None:
     assert len(batch.tools) == BATCH_TOOLS
 
 
-def test_what_one_finder_learnt_another_recalls_without_encoding(store: CatalogStore) -> None:
+def test_what_one_index_learnt_another_recalls_without_encoding(store: CatalogStore) -> None:
     learn(filled(store))
     other = filled(store)
     other.recall()
@@ -124,10 +124,20 @@ def test_a_changed_server_is_taken_over_alone(store: CatalogStore, path: Path) -
     assert search_index(store, path).is_current("weather", "w2")
 
 
-def test_servers_that_are_no_longer_wanted_are_dropped(store: CatalogStore) -> None:
+def test_groups_that_nobody_claims_are_dropped(store: CatalogStore) -> None:
     own = filled(store)
-    own.keep_only({"github", "never seen"})
+    own.claim("us", {"github", "never seen"})
     assert own.index.servers == ("github",)
+
+
+def test_a_group_stays_as_long_as_one_of_several_claims_it(store: CatalogStore) -> None:
+    own = filled(store)
+    own.claim("us", {"github", "weather"})
+    own.claim("them", {"github"})
+    own.release("us")
+    assert own.index.servers == ("github",)
+    own.release("them")
+    assert own.index.servers == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"something else", b"\xff" * 1_000])

@@ -9,13 +9,13 @@ import msgspec
 
 from toolcrib.built_in.read_result import excerpt
 from toolcrib.built_in.result_store import ResultStore
-from toolcrib.calls.missing import admitted
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.client_display import ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
 from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.lookup import admitted
 
 BuiltInTool = Callable[[ToolCall], Awaitable[ToolResult]]
 
@@ -26,13 +26,13 @@ class BuiltIn:
     def __init__(
         self,
         view: CatalogView,
-        shelf: ResultStore,
+        results: ResultStore,
         more: Mapping[str, BuiltInTool] | None = None,
         *,
         display: Callable[[str], ClientDisplay] = display_of,
     ) -> None:
         self._view = view
-        self._shelf = shelf
+        self._results = results
         self._display = display
         self._tools: Mapping[str, BuiltInTool] = {
             "read_result": self._read_result,
@@ -47,13 +47,14 @@ class BuiltIn:
         return await tool(call)
 
     async def _read_result(self, call: ToolCall) -> ToolResult:
-        data = self._shelf.get(call.caller.key, str(call.arguments["handle"]))
+        data = self._results.get(call.caller.key, str(call.arguments["handle"]))
         text, fitting = data.decode("utf-8", "replace"), self._display(call.caller.name).fitting
         # In a thread: parsing or searching megabytes takes a while, and others are waiting.
         return _text(await asyncio.to_thread(excerpt, text, call.arguments, fitting))
 
     async def _get_schema(self, call: ToolCall) -> ToolResult:
-        found = admitted(self._view, *split_id(str(call.arguments["server"]), str(call.arguments["tool"])))
+        server, tool = split_id(str(call.arguments["server"]), str(call.arguments["tool"]))
+        found = admitted(self._view, server, tool, call.caller)
         return _text(msgspec.json.encode(found.tool.definition).decode())
 
 

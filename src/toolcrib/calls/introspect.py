@@ -12,15 +12,16 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.payload import payload
-from toolcrib.catalog.store import CatalogStore
 from toolcrib.errors import InvalidArguments, StoreUnavailable, ToolcribError
-from toolcrib.model.call import Caller, ToolCall, ToolResult
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.tool import Tool
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.schema.infer import infer_schema
 from toolcrib.schema.safe_values import plausible_arguments, safe_arguments
 from toolcrib.topics.harmless import refusal
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 log = logging.getLogger(__name__)
 
@@ -98,22 +99,18 @@ class Introspector:
     def __init__(
         self,
         view: CatalogView,
-        store: CatalogStore,
         call_tool: CallTool,
         *,
         inputs: Callable[[], Mapping[str, Mapping[str, Any]]],
-        now: Callable[[], float],
     ) -> None:
         self._view = view
-        self._store = store
         self._call_tool = call_tool
         self._inputs = inputs
-        self._now = now
 
     async def output_schema(self, visible: VisibleTool) -> Schema | None:
         """What is declared or was learnt already, else what a harmless call shows; kept for later."""
         tool = visible.tool
-        known = self._view.learnt_shape(visible)
+        known = await self._view.learnt_shape(visible)
         if known is not None and known.schema:
             return known.schema
         # The server's own name tells whether it only reads; a prefix of ours says nothing about that.
@@ -121,7 +118,7 @@ class Introspector:
         given = chosen_arguments(self._inputs(), tool.server, (tool.name, own.name))
         found = await introspect_output(own, lambda arguments: self._ask(tool, arguments), given)
         if found is not None and not tool.output_schema:
-            self._keep(visible, found)
+            await asyncio.to_thread(self._keep, visible, found)
         return found
 
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
@@ -129,11 +126,18 @@ class Introspector:
         return await self._call_tool(ToolCall(tool.server, tool.name, dict(arguments), raw, INTROSPECTION))
 
     def _keep(self, visible: VisibleTool, schema: Schema) -> None:
-        tool = visible.tool
+        tool, spec = visible.tool, visible.spec
+        if spec is None:
+            return
         shape = LearntShape(
-            tool.server, visible.upstream_name, tool.fingerprint, schema, origin="introspection", learnt_at=self._now()
+            spec.launch_key,
+            visible.upstream_name,
+            tool.fingerprint,
+            schema,
+            origin="introspection",
+            learnt_at=self._view.catalog.now(),
         )
         try:
-            self._store.save_shape(shape)
+            self._view.catalog.store.save_shape(shape)
         except StoreUnavailable as trouble:
             log.debug("%s: what it returns is not kept: %s", tool.id, trouble.message)

@@ -8,20 +8,21 @@ from toolcrib.calls.chain import CallTool
 from toolcrib.errors import RateLimited
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.server import ServerSpec
 
 
 class LimitRate:
     """Refuses a call that comes too soon at once, with the time to wait: the caller has better things to do than queue."""
 
-    def __init__(self, limiter: RateLimiter, limit_of: Callable[[str], RateLimitConfig | None]) -> None:
+    def __init__(self, limiter: RateLimiter, limit_of: Callable[[ServerSpec], RateLimitConfig | None]) -> None:
         self._limiter = limiter
         self._limit_of = limit_of
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        limit = self._limit_of(call.server)
-        if limit is not None and call.server != BUILT_IN_SERVER:
-            wait = await self._limiter.try_acquire(f"call {call.server}", limit)
+        spec = None if call.target is None else call.target.spec
+        limit = None if spec is None else self._limit_of(spec)
+        if limit is not None and spec is not None:
+            wait = await self._limiter.try_acquire(f"call {spec.launch_key}", limit)
             if wait > 0:
                 raise RateLimited(
                     f"{call.server} may be called {limit.requests_per_second:g} times a second (callRate)",

@@ -49,6 +49,7 @@ class _Attention:
 class _KnownShape:
     """What is known of one tool's results so far."""
 
+    tool_id: str
     learnt: LearntShape
     shape: Shape
 
@@ -95,7 +96,7 @@ class OutputShapes:
             self._timer.cancel()
 
     def _is_wanted(self, target: Target) -> bool:
-        key = (target.tool.server, target.upstream_name)
+        key = (target.launch_key, target.upstream_name)
         attention = self._attention.get(key)
         if attention is None or attention.definition is not target.tool.definition:
             if len(self._attention) >= MOST_WATCHED:
@@ -133,20 +134,20 @@ class OutputShapes:
             log.debug("%s: nothing is learnt from this result: %s", target.tool.id, trouble)
 
     def _learn(self, target: Target, value: Any) -> None:
-        shape_known = self._known_shape(target)
-        before = shape_known.learnt
+        known_shape = self._known_shape(target)
+        before = known_shape.learnt
         if target.tool.output_schema:
-            shape_known.learnt = self._compared(target, before, value)
+            known_shape.learnt = self._compared(target, before, value)
         elif before.samples < FIRST_RESULTS:
-            shape_known.shape.add(value)
-            shape_known.learnt = replace(
-                before, samples=before.samples + 1, origin="calls", schema=shape_known.shape.schema
+            known_shape.shape.add(value)
+            known_shape.learnt = replace(
+                before, samples=before.samples + 1, origin="calls", schema=known_shape.shape.schema
             )
         elif where := misfit(before.schema, value):
-            shape_known.shape.add(value)
-            shape_known.learnt = replace(before, drift=before.drift or where, schema=shape_known.shape.schema)
-        if shape_known.learnt is not before:
-            self._keep(shape_known, before)
+            known_shape.shape.add(value)
+            known_shape.learnt = replace(before, drift=before.drift or where, schema=known_shape.shape.schema)
+        if known_shape.learnt is not before:
+            self._keep(known_shape, before)
 
     def _compared(self, target: Target, before: LearntShape, value: Any) -> LearntShape:
         """A tool that declares what it returns is only held to that."""
@@ -154,26 +155,26 @@ class OutputShapes:
             return before
         return replace(before, origin="declared", drift="the declared schema", samples=before.samples + 1)
 
-    def _keep(self, shape_known: _KnownShape, before: LearntShape) -> None:
-        if shape_known.learnt.drift and not before.drift:
-            tool, where = f"{before.server}:{before.tool}", shape_known.learnt.drift
+    def _keep(self, known_shape: _KnownShape, before: LearntShape) -> None:
+        if known_shape.learnt.drift and not before.drift:
+            tool, where = known_shape.tool_id, known_shape.learnt.drift
             log.warning("%s: a result has another shape than was known: %s", tool, where)
-        shape_known.learnt = replace(shape_known.learnt, learnt_at=self._now())
-        self._store.save_shape(shape_known.learnt)
+        known_shape.learnt = replace(known_shape.learnt, learnt_at=self._now())
+        self._store.save_shape(known_shape.learnt)
 
     def _known_shape(self, target: Target) -> _KnownShape:
         """What was learnt of the tool under this definition, here, earlier or by another gateway; else a fresh start."""
-        key = (target.tool.server, target.upstream_name)
-        shape_known = self._known_shapes.get(key)
+        key = (target.launch_key, target.upstream_name)
+        known_shape = self._known_shapes.get(key)
         fingerprint = target.tool.fingerprint
-        if shape_known is None or shape_known.learnt.fingerprint != fingerprint:
+        if known_shape is None or known_shape.learnt.fingerprint != fingerprint:
             known = self._store.learnt_shape(*key)
             fresh = LearntShape(*key, fingerprint, {}, samples=0)
             learnt = known if known is not None and known.fingerprint == fingerprint else fresh
-            shape_known = self._known_shapes[key] = _KnownShape(
-                learnt, Shape(learnt.schema if learnt.samples else None)
+            known_shape = self._known_shapes[key] = _KnownShape(
+                target.tool.id, learnt, Shape(learnt.schema if learnt.samples else None)
             )
         self._known_shapes.move_to_end(key)
         if len(self._known_shapes) > MOST_SHAPES:
             self._known_shapes.popitem(last=False)
-        return shape_known
+        return known_shape

@@ -27,7 +27,7 @@ class Freshness:
     def is_due(self, spec: ServerSpec, record: ServerRecord | None, now: float) -> bool:
         if record is None or record.read_at is None:
             return True
-        return record.launch_fingerprint != spec.launch_fingerprint() or self.is_old(record, now)
+        return record.launch_key != spec.launch_key or self.is_old(record, now)
 
     def is_old(self, record: ServerRecord, now: float) -> bool:
         """Whether a reading has outlived its time; one from the future (a clock was set back) has."""

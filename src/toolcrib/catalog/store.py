@@ -10,17 +10,21 @@ from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 
+# So many launches of one name, the newest first, are kept after they left every configuration.
+LAUNCHES_KEPT = 3
+
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """One server as last seen; times are unix seconds, and `read_at` is None where this launch was never read.
+    """One launch of a server as last seen, under the name it had then; times are unix seconds, and `read_at` is None where
+    it was never read.
 
     `failures` counts the readings that failed since the last one that did not; `error`, `error_at` and `error_code` are
     those of the last failure.
     """
 
     name: str
-    launch_fingerprint: str
+    launch_key: str
     identity: Identity | None
     read_at: float | None
     ttl_seconds: float | None
@@ -34,7 +38,7 @@ class ServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRow:
-    """A gateway that shares this catalog; `statuses` is its own view, server name to status."""
+    """A gateway that shares this catalog; `statuses` is its own view, launch key to status."""
 
     owner: str
     pid: int
@@ -51,31 +55,28 @@ class CatalogStore(Protocol):
     """
 
     def servers(self) -> dict[str, ServerRecord]:
-        """Every known server by name, in the order of names."""
+        """Every known server by its launch key, in the order of names."""
 
-    def tools(self, server: str) -> list[Tool]:
+    def tools(self, launch_key: str) -> list[Tool]:
         """The tools of one server in the server's own order; empty where the server is unknown."""
 
     def all_tools(self) -> list[Tool]:
         """The tools of all servers, by server name, then in the server's own order."""
 
-    def save_reading(self, server: str, launch_fingerprint: str, reading: ServerReading, read_at: float) -> bool:
+    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         """Replace what is known of a server, all or nothing; True when its set of definitions changed.
 
         Clears its error and its staleness. Entries without a name and repeated names are left out, the first one stays.
+        Of former launches under this name that left every configuration only the last few are kept.
         """
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
-        """Remember why a server could not be read, and count it; its tools stay.
+    def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
+        """Remember why a server could not be read, and count it; its tools stay."""
 
-        Where the launch is another than before, `read_at`, `ttl_seconds` and `identity` become None and the count begins
-        anew: they told of the former launch.
-        """
+    def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
+        """Mark servers as gone from the configuration (or, with `stale=False`, as back); unknown ones are ignored."""
 
-    def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:
-        """Mark servers as gone from the configuration (or, with `stale=False`, as back); unknown names are ignored."""
-
-    def forget(self, server: str) -> None:
+    def forget(self, launch_key: str) -> None:
         """Remove a server and its tools."""
 
     def change_token(self) -> int:
@@ -87,7 +88,7 @@ class CatalogStore(Protocol):
     def save_vectors(self, encoder: str, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors; those of other encoders may be dropped."""
 
-    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+    def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
         """What was learnt of a tool's results under its present definition; `tool` is the server's own name for it."""
 
     def save_shape(self, shape: LearntShape) -> None:
@@ -97,10 +98,10 @@ class CatalogStore(Protocol):
         definition changes takes what was learnt of it along.
         """
 
-    def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
+    def try_lease(self, launch_key: str, owner: str, now: float, seconds: float) -> bool:
         """Take or renew the right to refresh a server; False while another owner's lease runs."""
 
-    def release_lease(self, server: str, owner: str) -> None:
+    def release_lease(self, launch_key: str, owner: str) -> None:
         """Give a lease back; another owner's lease is left alone."""
 
     def gateway_started(self, row: GatewayRow) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
 from toolcrib.config.settings import Settings
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolcrib.config.settings import Settings
-from toolcrib.engine.offline import offered
 from toolcrib.errors import ServerNotFound
 from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.search.suggest import nearest
+from toolcrib.workspace.workspace import offered
 
 
 def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:

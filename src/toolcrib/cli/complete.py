@@ -12,7 +12,7 @@ from pathlib import Path
 from toolcrib.cli.exits import OK
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.engine.offline import open_reading
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import ToolcribError
 from toolcrib.workspace.catalog_view import CatalogView
 

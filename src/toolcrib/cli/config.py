@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from toolcrib.catalog.store import GatewayRow
@@ -16,8 +17,8 @@ from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
 from toolcrib.config.paths import Paths
-from toolcrib.engine.offline import open_reading
-from toolcrib.engine.running import ask_to_reload, running_gateways
+from toolcrib.engine.gateway_rows import ask_to_reload, running_gateways
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.engine.validation import ConfigCheck, validate_config
 
 
@@ -30,12 +31,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, output: Output) -> int:
     settings = settings_of(options, output)
-    offline = open_reading(settings, Paths.of(os.environ))
-    try:
-        session = CatalogSession(settings, offline.view, running_gateways(offline.store, time.time()))
-        facts = Facts(session)
-    finally:
-        offline.store.close()
+    with closing(open_reading(settings, Paths.of(os.environ))) as looking:
+        facts = Facts(CatalogSession(looking.workspace, running_gateways(looking.store, time.time())))
     if output.as_json:
         output.json(facts.as_json())
     else:
@@ -103,13 +100,10 @@ def _validation_json(check: ConfigCheck) -> dict[str, Any]:
 def _reload(options: argparse.Namespace, output: Output) -> int:
     """Check the configuration first: a bad one would only be refused by each gateway."""
     settings = settings_of(options, output)
-    offline = open_reading(settings, Paths.of(os.environ))
-    try:
+    with closing(open_reading(settings, Paths.of(os.environ))) as looking:
         now = time.time()
-        running = running_gateways(offline.store, now)
+        running = running_gateways(looking.store, now)
         asked = ask_to_reload(running, now)
-    finally:
-        offline.store.close()
     if output.as_json:
         output.json({"servers": len(settings.servers), "running": _pids(running), "reloaded": _pids(asked)})
         return OK

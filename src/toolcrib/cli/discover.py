@@ -20,8 +20,8 @@ from toolcrib.config.settings import Settings
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.results import ServerOutcome
 from toolcrib.discovery.service import MCPDiscoveryService
-from toolcrib.engine.discovery_settings import discovery_options
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.from_settings import discovery_options
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.model.server import ServerSpec
 

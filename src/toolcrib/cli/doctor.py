@@ -20,7 +20,7 @@ from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.engine.checkup import Checkup, check_server
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.gateway import Gateway
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec

@@ -16,10 +16,11 @@ from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
 from toolcrib.cli.run import exit_of
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.settings import Settings
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import InvalidArguments, ToolNotFound
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller, CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
+from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.clean_text import clean
 
 CALLER = Caller("cli", "cli", "cli")

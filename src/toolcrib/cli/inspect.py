@@ -8,15 +8,18 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib.calls.missing import missing
 from toolcrib.cli.exits import OK
 from toolcrib.cli.names import server_and_tool
-from toolcrib.cli.open_catalog import open_for_reading
+from toolcrib.cli.open_catalog import CatalogSession, open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
+from toolcrib.model.learnt import LearntShape
 from toolcrib.model.view import Parameter, ToolDetails
-from toolcrib.schema.details import describe
+from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.queries.describe import details_view
+from toolcrib.queries.json_forms import details_json
+from toolcrib.workspace.lookup import missing
 
 _VALUES = {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER", "boolean": "true"}
 
@@ -28,19 +31,25 @@ def run(options: argparse.Namespace) -> int:
         visible = session.view.find(server, tool)
         if visible is None:
             raise missing(session.view, server, tool)
-        learnt = session.view.learnt_shape(visible) if session.settings.learn_shapes else None
-    details = describe(visible.tool, enabled=visible.enabled, tags=visible.tags, learnt=learnt)
+        details = details_view(visible, _learnt(session, visible))
     if output.as_json:
-        output.json(_as_json(details, visible.reason))
+        output.json(details_json(details))
     else:
-        _print(details, visible.reason, output.out, examples=options.examples)
+        _print(details, output.out, examples=options.examples)
     return OK
 
 
-def _print(details: ToolDetails, reason: str, out: Terminal, *, examples: bool) -> None:
+def _learnt(session: CatalogSession, visible: VisibleTool) -> LearntShape | None:
+    if visible.spec is None or not session.settings.learn_shapes:
+        return None
+    key, fingerprint = visible.spec.launch_key, visible.tool.fingerprint
+    return session.view.catalog.known_shape(key, visible.upstream_name, fingerprint)
+
+
+def _print(details: ToolDetails, out: Terminal, *, examples: bool) -> None:
     out.write(f"{out.paint('Tool:', 'bold')} {clean(f'{details.server}:{details.tool}')}")
     if not details.enabled:
-        out.paragraph(f"Status: {reason}", "", "red")
+        out.paragraph(f"Status: {details.reason}", "", "red")
     _section(out, "Description:")
     out.paragraph(details.description or "none given by the server", "  ")
     _section(out, "Parameters:")
@@ -121,33 +130,3 @@ def _example(example: Mapping[str, Any], number: int) -> tuple[str, Mapping[str,
         if isinstance(inner, Mapping) and set(example) <= {"description", "name", key}:
             return str(example.get("description") or example.get("name") or f"Example {number}"), inner
     return f"Example {number}", example
-
-
-def _parameter_as_json(parameter: Parameter) -> dict[str, Any]:
-    given = {name: getattr(parameter, name) for name in ("name", "type", "description", "required")}
-    limits = {"limits": parameter.limits} if parameter.limits else {}
-    return {**given, **limits, **({"default": json.loads(parameter.default)} if parameter.default else {})}
-
-
-def _as_json(details: ToolDetails, reason: str) -> dict[str, Any]:
-    rendered: dict[str, Any] = {
-        "server": details.server,
-        "tool": details.tool,
-        "description": details.description,
-        "parameters": [_parameter_as_json(parameter) for parameter in details.parameters],
-        "examples": list(details.examples),
-        "enabled": details.enabled,
-        "tags": list(details.tags),
-        "definition": dict(details.definition),
-    }
-    made_up = {} if details.examples else details.made_up_example
-    optional = {
-        "signature": details.signature,
-        "returns": details.returns,
-        "madeUpExample": made_up,
-        "notChecked": details.not_checked,
-    }
-    rendered.update({key: value for key, value in optional.items() if value})
-    if not details.enabled:
-        rendered["reason"] = reason
-    return rendered

@@ -22,6 +22,7 @@ from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import ServerSummary
+from toolcrib.queries.json_forms import server_json
 from toolcrib.queries.summaries import server_view, shown_entry
 
 # `ready` is the usual state: the tools are known, and the server starts on its first call.
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _listed(session: CatalogSession, spec: ServerSpec) -> Listed:
-    was_read = session.view.was_read(spec.name)
+    was_read = session.view.catalog.was_read(spec)
     if not spec.enabled:
         return Listed(_switched_off(session, spec), "disabled", spec.origin, was_read)
     server = server_view(session.view, spec.name, session.status(spec.name))
@@ -86,7 +87,7 @@ def _listed(session: CatalogSession, spec: ServerSpec) -> Listed:
 
 def _switched_off(session: CatalogSession, spec: ServerSpec) -> ServerSummary:
     """A server that nobody is offered; its tools are counted as they were last read."""
-    record = session.view.record(spec.name)
+    record = session.view.catalog.record(spec)
     return ServerSummary(
         name=spec.name,
         description=spec.description or f"MCP server: {spec.name}",
@@ -183,12 +184,8 @@ def _as_json(session: CatalogSession, listed: list[Listed]) -> dict[str, Any]:
 
 def _server_json(one: Listed) -> dict[str, Any]:
     server = one.server
-    rendered: dict[str, Any] = {
-        "name": server.name,
-        "description": server.description,
-        "toolCount": server.tool_count,
-        "enabledCount": server.enabled_count,
-        "status": server.status.state,
+    rendered = {
+        **server_json(server),
         "state": one.state,
         "transport": server.transport,
         "wasRead": one.was_read,

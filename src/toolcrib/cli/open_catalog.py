@@ -6,32 +6,43 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from toolcrib.calls.missing import missing
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import GatewayRow, ServerRecord
 from toolcrib.cli.chosen import disabled
 from toolcrib.cli.output import Output
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.offline import open_reading
-from toolcrib.engine.running import running_gateways
+from toolcrib.engine.gateway_rows import running_gateways
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import CallTimeout
+from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.lookup import missing
+from toolcrib.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogSession:
     """What a reading command looks at."""
 
-    settings: Settings
-    view: CatalogView
+    workspace: Workspace
     gateways: list[GatewayRow]
+
+    @property
+    def settings(self) -> Settings:
+        return self.workspace.settings
+
+    @property
+    def view(self) -> CatalogView:
+        return self.workspace.view
 
     def status(self, server: str) -> ServerStatus:
         """How the running gateways stand with a server."""
@@ -39,11 +50,17 @@ class CatalogSession:
 
     def holders(self, server: str) -> list[GatewayRow]:
         """The gateways that are connected to a server now."""
-        return [row for row in self.gateways if row.statuses.get(server) == "connected"]
+        spec = self.view.specs.get(server)
+        key = "" if spec is None else spec.launch_key
+        return [row for row in self.gateways if row.statuses.get(key) == "connected"]
 
-    def keep_index(self) -> None:
-        """Write the search index down if some of it had to be made, so that the next command need not."""
-        write = self.view.search_index.to_write()
+    def make_searchable(self) -> None:
+        """Bring the index up to date, and write it down if some of it had to be made: the next command need not."""
+        search = self.workspace.search
+        while search.index_next():
+            pass
+        search.index.recall()
+        write = search.index.to_write()
         if write is not None:
             write()
 
@@ -75,28 +92,27 @@ def open_for_reading(
 ) -> Iterator[CatalogSession]:
     """The catalog, after servers never tried were read for at most `--wait` seconds; only `server` where one is meant."""
     settings = settings_of(options, output)
-    offline = open_reading(settings, Paths.of(os.environ))
-    try:
-        unread = [name for name in offline.view.specs if _is_read_first(offline.view, name, server)]
+    with closing(open_reading(settings, Paths.of(os.environ))) as looking:
+        view = looking.view
+        unread = [name for name, spec in view.specs.items() if _is_read_first(view.catalog, spec, server, settings)]
         if unread and options.wait > 0:
             # Only here: starting servers needs the whole protocol stack.
             first = import_module("toolcrib.cli.read_first")
             first.read_first(settings, unread, options.wait, output)
-            offline.view.invalidate()
-        yield CatalogSession(settings, offline.view, running_gateways(offline.store, time.time()))
-    finally:
-        offline.store.close()
+            looking.look_again()
+        yield CatalogSession(looking.workspace, running_gateways(looking.store, time.time()))
 
 
-def _is_read_first(view: CatalogView, name: str, only: str | None) -> bool:
+def _is_read_first(catalog: Catalog, spec: ServerSpec, only: str | None, settings: Settings) -> bool:
     """Whether a command reads a server before it answers.
 
     One that could not be read is waited for when it is named. Otherwise it is tried again after a while, and one that
     hung not at all: people should not wait for it time and again.
     """
-    if only not in {None, name} or (view.was_read(name) and not view.is_launched_differently(name)):
+    if only not in {None, spec.name} or (catalog.was_read(spec) and not catalog.is_launched_differently(spec)):
         return False
-    broken = view.broken(name)
-    if broken is None or only == name:
+    broken = catalog.broken(spec)
+    if broken is None or only == spec.name:
         return True
-    return broken.error_code != CallTimeout.code and not view.seconds_to_retry(name)
+    waits = Freshness(longest_retry_seconds=settings.broken_retry_max_delay_seconds)
+    return broken.error_code != CallTimeout.code and not waits.seconds_to_retry(broken, time.time())

@@ -14,7 +14,7 @@ from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.parallel import Slot, each_within
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 

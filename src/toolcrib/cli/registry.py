@@ -33,7 +33,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.registry import live_registries, open_lookup, open_mirror, registry_addresses
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
 from toolcrib.masking.entries import masked_address
-from toolcrib.queries.summaries import check_query
+from toolcrib.queries.search import check_query
 from toolcrib.registry.bundle import open_bundle
 from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.lookup import RegistryLookup

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.cli.ages import ago
@@ -15,12 +14,12 @@ from toolcrib.cli.output import Output, did_you_mean
 from toolcrib.model.clean_text import clean
 from toolcrib.model.view import SearchHit
 from toolcrib.queries.budget import fits, likely
-from toolcrib.queries.filters import ToolFilter, find_tools, split_query
-from toolcrib.queries.summaries import check_query, hit_view
+from toolcrib.queries.filters import ToolFilter
+from toolcrib.queries.json_forms import hit_json
+from toolcrib.queries.search import Search, SearchQuestion, found_tools, hits_of, understood
 from toolcrib.search.explain import Explanation
 from toolcrib.search.suggest import nearest
 
-MOST_HITS = 100
 MOST_LEFT_OUT = 3
 
 Found = tuple[SearchHit, Explanation | None]
@@ -30,22 +29,22 @@ def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     query = " ".join(options.query)
     with open_for_reading(options, output, server=options.server) as session:
-        words, passes = split_query(query, options.domain, options.category, session.view)
-        longest = session.settings.max_query_characters
-        check_query(query, options.limit, longest=longest, is_filtered=bool(passes))
+        asked = SearchQuestion(query, options.server, options.limit, options.all, options.domain, options.category)
+        search = understood(session.workspace, asked)
         if options.server is not None:
             session.need_server(options.server)
-        found = _found(session, words, passes, options)
-        session.keep_index()
+        found = _found(session, search, explain=options.explain)
         _say_what_is_left_out([one for one in session.left_out() if options.server in {None, one.name}], output)
         if not fits([hit for hit, _ in found]):
             _say_nothing_fits(session, query, found, output)
             return NOT_FOUND
     if output.as_json:
-        output.json({"results": [_as_json(hit, why) for hit, why in found]})
+        output.json({"results": [hit_json(hit, why) for hit, why in found]})
     else:
         out = output.out
-        out.paragraph(f'Search results for "{clean(query or _spoken(passes))}" ({len(found)} found):', "", "bold")
+        out.paragraph(
+            f'Search results for "{clean(query or _spoken(search.passes))}" ({len(found)} found):', "", "bold"
+        )
         _print(found, output)
     return OK
 
@@ -59,13 +58,13 @@ def _say_what_is_left_out(left_out: Sequence[ServerRecord], output: Output) -> N
         output.note(f"not searched: {len(left_out) - MOST_LEFT_OUT} more servers (`toolcrib list` shows them)")
 
 
-def _found(session: CatalogSession, words: str, passes: ToolFilter, options: argparse.Namespace) -> list[Found]:
-    limit = min(options.limit, MOST_HITS)
-    hits = find_tools(session.view, words, passes, server=options.server, limit=limit, include_disabled=options.all)
-    shown = likely([hit_view(tool, relevance) for tool, relevance in hits])
+def _found(session: CatalogSession, search: Search, *, explain: bool) -> list[Found]:
+    if search.words:
+        session.make_searchable()
+    tools = found_tools(session.workspace, search)
     return [
-        (hit, session.view.explain(words, tool) if options.explain and words else None)
-        for hit, (tool, _) in zip(shown, hits, strict=False)
+        (hit, session.workspace.search.explain(search.words, tool) if explain and search.words else None)
+        for hit, (tool, _) in zip(likely(hits_of(tools)), tools, strict=False)
     ]
 
 
@@ -112,7 +111,7 @@ def _say_nothing_fits(session: CatalogSession, query: str, found: list[Found], o
     tools = [visible.tool for name in session.view.specs for visible in session.view.tools(name).values()]
     suggestions = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
     if output.as_json:
-        near = [_as_json(hit, why) for hit, why in found]
+        near = [hit_json(hit, why) for hit, why in found]
         output.json({"results": [], "nearest": near, "didYouMean": suggestions})
         return
     output.out.paragraph(f'No tool fits "{clean(query)}".')
@@ -121,20 +120,3 @@ def _say_nothing_fits(session: CatalogSession, query: str, found: list[Found], o
     if found:
         output.out.write("Nearest:")
         _print(found, output)
-
-
-def _as_json(hit: SearchHit, why: Explanation | None) -> dict[str, Any]:
-    rendered: dict[str, Any] = {
-        "server": hit.server,
-        "tool": hit.tool,
-        "summary": hit.summary,
-        "relevance": hit.relevance,
-        "tags": list(hit.tags),
-        "enabled": hit.enabled,
-    }
-    if why is not None:
-        words = [{"word": match.word, "fields": list(match.fields), "kin": match.is_kin} for match in why.words]
-        rendered["explanation"] = {"named": why.is_named, "words": words, "closeness": why.closeness}
-        if why.spelled:
-            rendered["explanation"]["spelled"] = why.spelled
-    return rendered

@@ -21,7 +21,7 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
-from toolcrib.engine.online import open_gateway
+from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.embedded import MCPDiscoveryServer

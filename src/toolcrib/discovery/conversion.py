@@ -13,7 +13,8 @@ from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.protocols import OutputIntrospector, SchemaTypes
 from toolcrib.discovery.results import DiscoveredMCPTool
 from toolcrib.errors import ToolcribError
-from toolcrib.model.call import Caller, ToolCall, ToolResult
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 

@@ -63,7 +63,7 @@ class Lookups:
             if self._journal is not None:
                 await self._journal.keep_failure(spec, error)
             raise
-        await asyncio.to_thread(self._cache.store_tools, spec.name, records, spec.launch_fingerprint())
+        await asyncio.to_thread(self._cache.store_tools, spec.name, records, spec.launch_key)
         return records
 
     async def items(self, spec: ServerSpec, kind: ListKind, options: DiscoveryOptions) -> ServerListing:
@@ -86,7 +86,7 @@ class Lookups:
             return None
         if self._journal is not None and self._journal.is_wanted(spec):
             return None
-        return await asyncio.to_thread(self._cache.get_tools, spec.name, spec.launch_fingerprint())
+        return await asyncio.to_thread(self._cache.get_tools, spec.name, spec.launch_key)
 
     async def _visit(
         self,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import random as chance
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.protocols import ServerAccess, Visit
-from toolcrib.errors import ServerConnectionError
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter, Sleep
 from toolcrib.limits.retry import retrying
 from toolcrib.model.reading import ServerReading
@@ -80,22 +79,13 @@ class _Stopwatch:
 
 
 class ConfiguredReads:
-    """Reads configured servers by their names, with the options of the configuration in force."""
+    """Reads whole servers with the options of the configuration in force."""
 
-    def __init__(
-        self,
-        reads: ServerReads,
-        specs: Callable[[], Mapping[str, ServerSpec]],
-        options: Callable[[], DiscoveryOptions],
-    ) -> None:
+    def __init__(self, reads: ServerReads, options: Callable[[], DiscoveryOptions]) -> None:
         self._reads = reads
-        self._specs = specs
         self._options = options
 
-    async def read(self, server: str, slot: AbstractAsyncContextManager[object] | None = None) -> ServerReading:
-        spec = self._specs().get(server)
-        if spec is None:
-            raise ServerConnectionError("the server is not configured any more", server=server)
+    async def read(self, spec: ServerSpec, slot: AbstractAsyncContextManager[object] | None = None) -> ServerReading:
         return await self._reads.visiting(spec, _whole, self._options(), slot)
 
 

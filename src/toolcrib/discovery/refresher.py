@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
-from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS
-from toolcrib.catalog.store import CatalogStore, ServerRecord
+from toolcrib.catalog.catalog import Aside, Catalog
+from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
+from toolcrib.catalog.store import ServerRecord
 from toolcrib.discovery.journal import Journal
 from toolcrib.discovery.leases import Leases
 from toolcrib.discovery.slots import HeldTurn, Turns
 from toolcrib.discovery.timers import Timers
 from toolcrib.errors import CallTimeout, StoreUnavailable, ToolcribError, UpstreamError
 from toolcrib.model.reading import ServerReading
-from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.model.server import ServerSpec
 
 log = logging.getLogger(__name__)
 
@@ -28,253 +29,281 @@ PARALLEL_RETRIES = 1
 class Reader(Protocol):
     """Whoever can read a server's tools now; each attempt runs within `slot`, waiting for another one does not."""
 
-    async def read(self, server: str, slot: AbstractAsyncContextManager[object]) -> ServerReading: ...
+    async def read(self, spec: ServerSpec, slot: AbstractAsyncContextManager[object]) -> ServerReading: ...
 
 
 class CatalogRefresher:
-    """Reads servers that are due; several gateways share the work through leases in the catalog.
+    """Reads servers that are due; several processes share the work through leases in the catalog.
 
     A server that can't be read is remembered with the reason, and tried anew later, each time after a longer wait.
+    `specs` are the servers that some workspace shows, by launch key.
     """
 
     def __init__(
         self,
-        view: CatalogView,
-        store: CatalogStore,
+        catalog: Catalog,
         reader: Reader,
+        specs: Callable[[], Mapping[str, ServerSpec]],
         *,
         owner: str,
         max_parallel: int,
-        now: Callable[[], float],
+        freshness: Freshness,
         always_reread: bool = False,
-        on_read: Callable[[str], None] = lambda _: None,
+        on_read: Callable[[ServerSpec], None] = lambda _: None,
+        aside: Aside = asyncio.to_thread,
     ) -> None:
-        self._view = view
+        self._catalog = catalog
         self._reader = reader
-        self._leases = Leases(store, owner, now)
+        self._specs = specs
+        self._freshness = freshness
+        self._leases = Leases(catalog.store, owner, catalog.now, aside)
         self._always_reread = always_reread
         self._on_read = on_read
         self._turns = Turns(max_parallel)
         self._retry_turns = Turns(PARALLEL_RETRIES)
+        # All by launch key.
         self._turns_of: dict[str, Turns] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._attempted: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
         self._awaited: set[str] = set()
         self._leased: set[str] = set()
-        self._soon = Timers(self.refresh)
+        self._soon = Timers(self._refresh_known)
         self._retries = Timers(self._try_anew)
         self._tries_anew = False
-        self.journal = Journal(view)
+        self._looking: set[asyncio.Task[None]] = set()
+        self.journal = Journal(catalog, specs, lambda: self._freshness)
         self._read_here: set[str] = set()
         # Servers whose tools count no longer, and whether a reading that begins after that is under way.
         self._expired: dict[str, bool] = {}
         self._closed = False
 
-    @property
-    def pending(self) -> int:
-        """How many servers are being read for the first time, or wait for their turn."""
-        return sum(map(self._is_first_reading, self._tasks))
+    def configure(self, *, max_parallel: int, freshness: Freshness, always_reread: bool) -> None:
+        """Take over other limits; what runs goes on."""
+        self._turns.resize(max_parallel)
+        self._freshness = freshness
+        self._always_reread = always_reread
+
+    def pending(self, specs: Mapping[str, ServerSpec]) -> int:
+        """How many of these servers are being read for the first time, or wait for their turn."""
+        return sum(spec.launch_key in self._tasks and self._is_first_reading(spec) for spec in specs.values())
 
     def refresh_due(self) -> None:
         """Start reading every server that needs it, and keep trying those that can't be read; returns at once."""
         self._tries_anew = True
-        for server in self._view.due():
-            wait = self._view.seconds_to_retry(server)
+        for spec in self._specs().values():
+            if not self._freshness.is_due(spec, self._catalog.record(spec), self._catalog.now()):
+                continue
+            wait = self.seconds_to_retry(spec)
             if wait:
-                self._retries.start(server, wait)
+                self._retries.start(spec.launch_key, wait)
             else:
-                self.refresh(server)
+                self.refresh(spec)
 
-    def refresh(self, server: str) -> asyncio.Task[None] | None:
+    def seconds_to_retry(self, spec: ServerSpec) -> float | None:
+        """How long a server whose last reading failed should be left alone; None where it did not fail."""
+        record = self._catalog.broken(spec)
+        return None if record is None else self._freshness.seconds_to_retry(record, self._catalog.now())
+
+    def refresh(self, spec: ServerSpec) -> asyncio.Task[None] | None:
         """Read one server soon; asking again while it is being read adds one more reading, not many."""
-        if self._closed or server not in self._view.specs:
+        key = spec.launch_key
+        if self._closed or key not in self._specs():
             return None
-        running = self._tasks.get(server)
+        running = self._tasks.get(key)
         if running is not None:
-            self._again.add(server)
+            self._again.add(key)
             return running
-        # Noted now, while the reason to read is known: it may take long until it is this server's turn.
-        self._view.follow_others()
-        self._retries.cancel(server)
-        turns = self._turns if self._view.broken(server) is None else self._retry_turns
-        task = asyncio.create_task(self._refresh(server, turns, self._view.record(server)), name=f"read {server}")
-        self._tasks[server], self._turns_of[server] = task, turns
-        self._attempted[server] = asyncio.get_running_loop().create_future()
-        task.add_done_callback(lambda _: self._finished(server))
+        self._retries.cancel(key)
+        turns = self._turns if self._catalog.broken(spec) is None else self._retry_turns
+        # The record is noted now, while the reason to read is known: it may take long until it is this server's turn.
+        known = self._catalog.records.get(key)
+        task = asyncio.create_task(self._refresh(spec, turns, known), name=f"read {spec.name}")
+        self._tasks[key], self._turns_of[key] = task, turns
+        self._attempted[key] = asyncio.get_running_loop().create_future()
+        task.add_done_callback(lambda _: self._finished(key))
         return task
 
-    def changed(self, server: str) -> None:
+    def changed(self, spec: ServerSpec) -> None:
         """The server says its tools changed: read it soon, once for all that is said within a second."""
-        if server not in self._soon and not self._closed:
-            self._soon.start(server, COALESCE_SECONDS)
+        self._change_of(spec.launch_key)
 
-    def expire(self, server: str) -> None:
+    def expire(self, spec: ServerSpec) -> None:
         """What is known of a server counts no longer: whoever needs it next has it read first."""
-        self._expired[server] = False
+        self._expired[spec.launch_key] = False
 
-    async def need_all(self) -> None:
-        """The same as `need` for every server, all at once."""
-        await asyncio.gather(*(self.need(server) for server in list(self._view.specs)))
+    async def need_all(self, specs: Mapping[str, ServerSpec]) -> None:
+        """The same as `need` for these servers, all at once."""
+        await asyncio.gather(*(self.need(spec) for spec in list(specs.values())))
 
-    async def need(self, server: str) -> None:
+    async def need(self, spec: ServerSpec) -> None:
         """Make sure a server was read before someone looks at its tools; a failure leaves what is known."""
-        if server not in self._view.specs:
+        key = spec.launch_key
+        first_need = key in self._expired or (self._always_reread and key not in self._read_here)
+        if self._catalog.was_read(spec) and not first_need:
+            if self._is_old(spec):
+                self.refresh(spec)
             return
-        first_need = server in self._expired or (self._always_reread and server not in self._read_here)
-        if self._view.was_read(server) and not first_need:
-            if self._view.is_old(server):
-                self.refresh(server)
+        await self._catalog.follow()  # another process may have read it by now
+        if self._catalog.was_read(spec) and not first_need:
             return
-        task = self._tasks.get(server) or self.refresh(server)
-        if isinstance(self.failure(server), CallTimeout):
+        task = self._tasks.get(key) or self.refresh(spec)
+        if isinstance(self.failure(spec), CallTimeout):
             return  # It is known to hang: whoever asks hears that at once, and it is tried behind the answer.
         if task is not None:
-            self._awaited.add(server)
-            self._turns_of[server].hurry(server)  # a few hung servers must not delay one that somebody asks for
+            self._awaited.add(key)
+            self._turns_of[key].hurry(key)  # a few hung servers must not delay one that somebody asks for
             # Whoever waits hears of the first failure; further attempts are made behind the answer.
-            await asyncio.wait({task, self._attempted[server]}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, self._attempted[key]}, return_when=asyncio.FIRST_COMPLETED)
 
-    async def read_now(self, server: str) -> None:
+    async def read_now(self, spec: ServerSpec) -> None:
         """Read a server whatever is known of it; raises what kept us from it."""
-        self.journal.forget_failure(server)
-        task = self.refresh(server)
+        self.journal.forget_failure(spec)
+        task = self.refresh(spec)
         if task is not None:
-            self._awaited.add(server)
+            self._awaited.add(spec.launch_key)
             await asyncio.wait({task})
-        if (failure := self.failure(server)) is not None:
+        if (failure := self.failure(spec)) is not None:
             raise failure
 
-    async def give_up(self, server: str, seconds: float) -> bool:
+    async def give_up(self, spec: ServerSpec, seconds: float) -> bool:
         """Stop reading a server that was waited for long enough; True where it is remembered that it takes longer.
 
-        That another gateway has been reading it for so long says nothing yet.
+        That another process has been reading it for so long says nothing yet.
         """
-        task, spec = self._tasks.get(server), self._view.specs.get(server)
-        if task is None or spec is None:
+        task = self._tasks.get(spec.launch_key)
+        if task is None:
             return False
-        is_ours = server in self._leased
+        is_ours = spec.launch_key in self._leased
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if is_ours:
-            late = CallTimeout(f"not read within {seconds:g} s", server=server)
-            await self.journal.keep_failure(spec, self.failure(server) or late)
+            late = CallTimeout(f"not read within {seconds:g} s", server=spec.name)
+            await self.journal.keep_failure(spec, self.failure(spec) or late)
         return is_ours
 
-    def failure(self, server: str) -> ToolcribError | None:
+    def failure(self, spec: ServerSpec) -> ToolcribError | None:
         """Why the last reading here of a server failed, if it did."""
-        return self.journal.failure(server)
+        return self.journal.failure(spec)
 
-    def unread_failure(self, server: str) -> ToolcribError | None:
+    def unread_failure(self, spec: ServerSpec) -> ToolcribError | None:
         """Why a server's tools are not known, where reading it failed and it was never read before."""
-        return self.journal.unread_failure(server)
+        return self.journal.unread_failure(spec)
 
-    async def settle(self, seconds: float) -> None:
+    async def settle(self, seconds: float, has_tools: Callable[[], bool]) -> None:
         """Wait until one of the running readings has brought tools, but no longer than `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._tasks and not self._view.tool_count():
+                while self._tasks and not has_tools():
                     await asyncio.wait(set(self._tasks.values()), return_when=asyncio.FIRST_COMPLETED)
-
-    def configure(self, *, max_parallel: int, always_reread: bool) -> None:
-        """Take over other limits; what runs goes on."""
-        self._turns.resize(max_parallel)
-        self._always_reread = always_reread
 
     async def close(self) -> None:
         self._closed = True
         self._soon.close()
         self._retries.close()
-        tasks = list(self._tasks.values())
+        tasks = [*self._tasks.values(), *self._looking]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _is_first_reading(self, server: str) -> bool:
-        return not (self._view.was_read(server) or self.failure(server) or self._view.broken(server))
+    def _is_old(self, spec: ServerSpec) -> bool:
+        record = self._catalog.record(spec)
+        return record is not None and self._freshness.is_old(record, self._catalog.now())
 
-    def _attempt_failed(self, server: str, error: ToolcribError) -> None:
-        self.journal.note_failure(server, error)
+    def _is_first_reading(self, spec: ServerSpec) -> bool:
+        return not (self._catalog.was_read(spec) or self.failure(spec) or self._catalog.broken(spec))
+
+    def _attempt_failed(self, spec: ServerSpec, error: ToolcribError) -> None:
+        self.journal.note_failure(spec, error)
         # After any other failure the reading is over in a moment.
-        if error.retryable and not self._attempted[server].done():
-            self._attempted[server].set_result(None)
+        if error.retryable and not self._attempted[spec.launch_key].done():
+            self._attempted[spec.launch_key].set_result(None)
 
-    def _finished(self, server: str) -> None:
-        self._tasks.pop(server, None)
-        self._attempted.pop(server).cancel()
-        self._turns_of.pop(server)
-        self._awaited.discard(server)
-        if server in self._again:
-            self._again.discard(server)
-            self.changed(server)
+    def _finished(self, key: str) -> None:
+        self._tasks.pop(key, None)
+        self._attempted.pop(key).cancel()
+        self._turns_of.pop(key)
+        self._awaited.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self._change_of(key)
 
-    def _try_anew(self, server: str) -> None:
-        self._view.follow_others()
-        try:
-            if self._view.was_read(server) and self._view.broken(server) is None:
-                self.journal.forget_failure(server)  # Another gateway could read it.
-            else:
-                self.refresh(server)
-        except StoreUnavailable as trouble:
-            log.warning("%s: the catalog could not be used: %s", server, trouble.message)
-            self._retries.start(server, FIRST_RETRY_SECONDS)
+    def _change_of(self, key: str) -> None:
+        if key not in self._soon and not self._closed:
+            self._soon.start(key, COALESCE_SECONDS)
 
-    async def _refresh(self, server: str, turns: Turns, known: ServerRecord | None) -> None:
-        turn = HeldTurn(turns, server, lambda error: self._attempt_failed(server, error))
+    def _refresh_known(self, key: str) -> None:
+        spec = self._specs().get(key)
+        if spec is not None:
+            self.refresh(spec)
+
+    def _try_anew(self, key: str) -> None:
+        spec = self._specs().get(key)
+        if spec is not None:
+            task = asyncio.create_task(self._look_and_try(spec))
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)
+
+    async def _look_and_try(self, spec: ServerSpec) -> None:
+        await self._catalog.follow()
+        if self._catalog.was_read(spec) and self._catalog.broken(spec) is None:
+            self.journal.forget_failure(spec)  # Another process could read it.
+        else:
+            self.refresh(spec)
+
+    async def _refresh(self, spec: ServerSpec, turns: Turns, known: ServerRecord | None) -> None:
+        key = spec.launch_key
+        turn = HeldTurn(turns, key, lambda error: self._attempt_failed(spec, error))
         await turn.take()
-        if server in self._expired:
-            self._expired[server] = True
+        if key in self._expired:
+            self._expired[key] = True
         try:
-            if await self._leases.take(server, lambda record: self._is_settled(server, known, record)):
-                self._leased.add(server)
-                await self._read(server, turn)
+            if await self._leases.take(key, lambda record: self._is_settled(key, known, record)):
+                self._leased.add(key)
+                await self._read(spec, turn)
         except StoreUnavailable as trouble:
-            log.warning("%s: the catalog could not be used: %s", server, trouble.message)
+            log.warning("%s: the catalog could not be used: %s", spec.name, trouble.message)
         finally:
             turn.give_back()
-            self._leased.discard(server)
-            self._leases.give_back(server)
-        self._read_here.add(server)
-        if self._expired.get(server):  # not if it expired once more meanwhile
-            del self._expired[server]
-        self._view.follow_others()
-        self._plan_retry(server)
+            self._leased.discard(key)
+            await self._leases.give_back(key)
+        self._read_here.add(key)
+        if self._expired.get(key):  # not if it expired once more meanwhile
+            del self._expired[key]
+        await self._catalog.follow()
+        self._plan_retry(spec)
 
-    def _is_settled(self, server: str, known: ServerRecord | None, record: ServerRecord | None) -> bool:
-        """Whether another gateway has read the server meanwhile, or failed to and nobody waits for it here."""
+    def _is_settled(self, key: str, known: ServerRecord | None, record: ServerRecord | None) -> bool:
+        """Whether another process has read the server meanwhile, or failed to and nobody waits for it here."""
         if record is None:
             return False
         if record.read_at not in (None, known.read_at if known else None):
             return True
         has_failed = record.error_at not in (None, known.error_at if known else None)
-        return has_failed and server not in self._awaited
+        return has_failed and key not in self._awaited
 
-    def _plan_retry(self, server: str) -> None:
-        try:
-            wait = self._view.seconds_to_retry(server)
-        except StoreUnavailable:
-            wait = None
-        if wait is None and self.failure(server) is not None:
+    def _plan_retry(self, spec: ServerSpec) -> None:
+        wait = self.seconds_to_retry(spec)
+        if wait is None and self.failure(spec) is not None:
             wait = FIRST_RETRY_SECONDS  # The failure could not be written down.
-        if self._tries_anew and wait is not None and server in self._view.specs:
-            self._retries.start(server, wait)
+        if self._tries_anew and wait is not None and spec.launch_key in self._specs():
+            self._retries.start(spec.launch_key, wait)
 
-    async def _read(self, server: str, turn: HeldTurn) -> None:
-        spec = self._view.specs.get(server)
-        if spec is None:
+    async def _read(self, spec: ServerSpec, turn: HeldTurn) -> None:
+        if spec.launch_key not in self._specs():
             return
         try:
-            reading = await self._reader.read(server, turn)
+            reading = await self._reader.read(spec, turn)
         except ToolcribError as error:
             await self.journal.save_failure(spec, error)
             return
         except Exception as error:
             # Nobody waits for this task's result: unless it is written down, the server would seem never to have been tried.
-            log.exception("%s: reading it failed in an unforeseen way", server)
+            log.exception("%s: reading it failed in an unforeseen way", spec.name)
             message = f"reading it failed inside the gateway: {type(error).__name__}"
             await self.journal.save_failure(
-                spec, UpstreamError(message, server=server, hint="The log has the details.")
+                spec, UpstreamError(message, server=spec.name, hint="The log has the details.")
             )
             return
         await self.journal.save(spec, reading)
-        self._on_read(server)
+        self._on_read(spec)

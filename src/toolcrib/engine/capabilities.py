@@ -15,7 +15,7 @@ from toolcrib.approvals.approvals import Approvals
 from toolcrib.approvals.events import Event, Tell, nobody
 from toolcrib.approvals.store import CapabilityStore
 from toolcrib.calls.audit_log import AuditLog, AuditRecord
-from toolcrib.catalog.store import CatalogStore
+from toolcrib.catalog.store import ServerRecord
 from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.export import CapabilityFiles
 from toolcrib.ccos.known_capability import ListedTool
@@ -24,14 +24,15 @@ from toolcrib.ccos.registrations import Registrations
 from toolcrib.ccos.review import Review
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.offline import Offline, open_reading
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.search.loading import loaded_index
 from toolcrib.storage.memory_capabilities import MemoryCapabilities
 from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 if TYPE_CHECKING:
     from toolcrib.search.index import ToolIndex
@@ -62,7 +63,7 @@ def _new_index(tools: Iterable[Tool]) -> ToolIndex:
 
 
 def open_capabilities(
-    offline: Offline,
+    view: CatalogView,
     paths: Paths,
     *,
     configured: Callable[[], Mapping[str, ServerSpec]],
@@ -72,7 +73,7 @@ def open_capabilities(
     store = _open_store(paths)
     approvals = Approvals(store, now=time.time, new_id=_new_id, configured=configured, tell=tell)
     registrations = Registrations(store, now=time.time)
-    tools = ViewedTools(offline.view, offline.store)
+    tools = ViewedTools(view)
     catalog = CapabilityCatalog(registrations, approvals, tools, _new_index)
     files = capability_files(paths)
     marketplace = Marketplace(catalog, registrations, now=time.time, tell=tell)
@@ -91,12 +92,11 @@ def read_capabilities(
     """Capabilities and proposals of this configuration, from the catalog; no server is started."""
     paths = Paths.of(os.environ if env is None else env)
     configured = {spec.name: spec for spec in settings.servers}
-    offline = open_reading(settings, paths)
-    try:
-        with closing(open_capabilities(offline, paths, configured=lambda: configured, tell=tell)) as opened:
-            yield opened
-    finally:
-        offline.store.close()
+    with (
+        closing(open_reading(settings, paths)) as looking,
+        closing(open_capabilities(looking.view, paths, configured=lambda: configured, tell=tell)) as opened,
+    ):
+        yield opened
 
 
 def audited(audit: AuditLog, face: str) -> Tell:
@@ -122,11 +122,10 @@ def audited(audit: AuditLog, face: str) -> Tell:
 
 
 class ViewedTools:
-    """The tools of the view, and those the catalog remembers of servers that are gone."""
+    """The tools a view shows, and those the catalog remembers of servers that are gone."""
 
-    def __init__(self, view: CatalogView, store: CatalogStore) -> None:
+    def __init__(self, view: CatalogView) -> None:
         self._view = view
-        self._store = store
 
     def is_configured(self, server: str) -> bool:
         return server in self._view.specs
@@ -136,16 +135,23 @@ class ViewedTools:
             for visible in self._view.tools(name).values():
                 if not visible.is_fallback:
                     yield self._listed(visible, spec)
-        for tool in self._store.all_tools():
-            if tool.server not in self._view.specs:
+        for record in self._gone():
+            for tool in self._view.catalog.store.tools(record.launch_key):
                 yield ListedTool(tool, None)
 
-    def _listed(self, visible: VisibleTool, spec: ServerSpec) -> ListedTool:
-        reason = "" if visible.enabled else visible.reason or "the rules disable it"
-        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible))
+    def _gone(self) -> Iterable[ServerRecord]:
+        """The last launch known of each server that is not configured."""
+        records = self._view.catalog.records.values()
+        gone = [one for one in records if one.name not in self._view.specs and one.read_at is not None]
+        return {one.name: one for one in sorted(gone, key=lambda one: (one.name, one.read_at))}.values()
 
-    def _learnt(self, visible: VisibleTool) -> Mapping[str, Any] | None:
-        shape = self._view.learnt_shape(visible)
+    def _listed(self, visible: VisibleTool, spec: ServerSpec) -> ListedTool:
+        reason = "" if visible.enabled else visible.availability.reason or "the rules disable it"
+        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible, spec))
+
+    def _learnt(self, visible: VisibleTool, spec: ServerSpec) -> Mapping[str, Any] | None:
+        key, name = spec.launch_key, visible.upstream_name
+        shape = self._view.catalog.known_shape(key, name, visible.tool.fingerprint)
         return shape.schema if shape is not None and shape.schema else None
 
 

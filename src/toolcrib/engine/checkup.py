@@ -19,7 +19,8 @@ from toolcrib.errors import (
     ToolExecutionError,
 )
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller, ExecutionResult
+from toolcrib.model.call import ExecutionResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.model.view import ToolDetails
 from toolcrib.upstream.program import find_program

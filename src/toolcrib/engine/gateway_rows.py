@@ -1,14 +1,16 @@
-"""A row in the catalog for as long as this gateway runs, so that others know of it."""
+"""The gateways that run now, as the catalog records them: our own row while we run, and the rows of others."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from toolcrib.catalog.store import CatalogStore, GatewayRow
 from toolcrib.errors import StoreUnavailable
@@ -16,10 +18,15 @@ from toolcrib.errors import StoreUnavailable
 log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 10.0
+# A gateway renews its row every ten seconds; a much older one was left behind.
 LOST_SECONDS = 60.0
+# A row may be a moment older than what the system knows of the start of its process.
+CLOCK_SLACK_SECONDS = 2.0
+# Only `toolcrib serve` takes the signal for a request to reload; it would end any other process.
+RELOADING_FACES = frozenset({"stdio", "http"})
 
 
-class Presence:
+class OwnGatewayRow:
     """Signs in, keeps the row fresh, signs out; rows that a killed gateway left behind are cleared away."""
 
     def __init__(
@@ -37,13 +44,9 @@ class Presence:
         self._beat_seconds = beat_seconds
         self._beating: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        now = time.time()
+    async def start(self) -> None:
         with suppress(StoreUnavailable):
-            for row in self._store.gateways():
-                if _is_lost(row, now):
-                    self._store.gateway_gone(row.owner)
-            self._store.gateway_started(GatewayRow(self._owner, os.getpid(), self._face, now, now))
+            await asyncio.to_thread(self._sign_in)
         self._beating = asyncio.create_task(self._beat())
 
     async def close(self) -> None:
@@ -52,7 +55,14 @@ class Presence:
             with suppress(asyncio.CancelledError):
                 await self._beating
         with suppress(StoreUnavailable):
-            self._store.gateway_gone(self._owner)
+            await asyncio.to_thread(self._store.gateway_gone, self._owner)
+
+    def _sign_in(self) -> None:
+        now = time.time()
+        for row in self._store.gateways():
+            if _is_gone(row, now):
+                self._store.gateway_gone(row.owner)
+        self._store.gateway_started(GatewayRow(self._owner, os.getpid(), self._face, now, now))
 
     async def _beat(self) -> None:
         while True:
@@ -66,14 +76,56 @@ class Presence:
                 log.warning("the status row could not be written: %r", trouble, exc_info=is_debug)
 
 
-def _is_lost(row: GatewayRow, now: float) -> bool:
-    """Whether the process of a row is gone; without a way to ask, an old row counts as gone."""
+def running_gateways(store: CatalogStore, now: float) -> list[GatewayRow]:
+    """The gateways whose process is alive and is the one that wrote its row; oldest first."""
+    try:
+        return [row for row in store.gateways() if _is_running(row, now)]
+    except StoreUnavailable:
+        return []
+
+
+def ask_to_reload(rows: Iterable[GatewayRow], now: float) -> list[GatewayRow]:
+    """Have those gateways read their configuration again; returns the ones that were asked.
+
+    One that has only just started is left out: it has read the configuration this moment.
+    """
+    if sys.platform == "win32":
+        return []
+    asked = []
+    for row in rows:
+        if row.face in RELOADING_FACES and now - row.started_at > CLOCK_SLACK_SECONDS:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(row.pid, signal.SIGHUP)
+                asked.append(row)
+    return asked
+
+
+def _is_running(row: GatewayRow, now: float) -> bool:
+    """Whether a row is fresh and its process the one that wrote it."""
+    if now - row.seen_at > LOST_SECONDS or row.pid <= 1 or _is_gone(row, now):
+        return False
+    started_at = _started_at(row.pid)
+    return started_at is None or started_at <= row.started_at + CLOCK_SLACK_SECONDS
+
+
+def _is_gone(row: GatewayRow, now: float) -> bool:
+    """Whether the process of a row has ended for certain; without a way to ask, an old row counts as gone."""
     if sys.platform == "win32":
         return now - row.seen_at > LOST_SECONDS
     try:
         os.kill(row.pid, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:
+    except OSError:
         return False
     return False
+
+
+def _started_at(pid: int) -> float | None:
+    """When a process began, where the system tells: a number used again belongs to another, younger process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        boot = Path("/proc/stat").read_text("utf-8").partition("btime ")[2].split()[0]
+        return int(boot) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return None

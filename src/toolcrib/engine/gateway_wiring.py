@@ -1,4 +1,4 @@
-"""The gateway out of its parts: which way a call goes, and what the discovery service may use."""
+"""A gateway for one workspace of an engine: which way a call goes, and what the discovery service may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from toolcrib.built_in.server import BuiltIn
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.introspect import Introspector
-from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.resolve_tool import ResolveTool
@@ -22,99 +21,135 @@ from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.adapters.capabilities import capability_desk
 from toolcrib.engine.adapters.types import OutputSchemas, published_type
 from toolcrib.engine.adapters.unapproved import OutboundCheck, Strangers
-from toolcrib.engine.capabilities import capability_files
-from toolcrib.engine.discovery_settings import call_limit
-from toolcrib.engine.from_settings import result_files
-from toolcrib.engine.gateway_parts import GatewayParts
+from toolcrib.engine.capabilities import Capabilities, audited, capability_files, open_capabilities
+from toolcrib.engine.engine import Engine
+from toolcrib.engine.from_settings import call_limit
 from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
-from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.queries.listing import LIST_MORE
 from toolcrib.schema.validate import ArgumentChecker
+from toolcrib.workspace.workspace import Workspace
+
+
+class WorkspaceCapabilities:
+    """The capabilities of a workspace, opened on first need: most gateways are never asked."""
+
+    def __init__(self, engine: Engine, workspace: Workspace) -> None:
+        self._engine = engine
+        self._workspace = workspace
+        self._opened: Capabilities | None = None
+
+    def __call__(self) -> Capabilities:
+        if self._opened is None:
+            self._opened = open_capabilities(
+                self._workspace.view,
+                self._engine.paths,
+                configured=self.configured,
+                tell=audited(self._engine.audit, self._engine.face),
+            )
+        return self._opened
+
+    def configured(self) -> dict[str, ServerSpec]:
+        """The servers of the configuration by their names, those switched off too."""
+        return {spec.name: spec for spec in self._workspace.settings.servers}
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
 
 
 def wired_gateway(
-    parts: GatewayParts, *, reload: Callable[[], Awaitable[Settings]], learn: Callable[[float], Awaitable[bool]]
+    engine: Engine,
+    workspace: Workspace,
+    capabilities: WorkspaceCapabilities,
+    *,
+    reload: Callable[[], Awaitable[Settings]],
+    learn: Callable[[float], Awaitable[bool]],
 ) -> Gateway:
     """The gateway whose calls meet every step, and whose answers come from these parts."""
-    view, shelf = parts.offline.view, result_files(parts.settings, parts.paths)
 
     async def introspect_server(call: ToolCall) -> ToolResult:
-        strangers = Strangers(service, seconds=parts.settings.list_timeout_seconds)
-        return await IntrospectServer(parts.capabilities().review, strangers)(call)
+        strangers = Strangers(service, seconds=engine.settings.list_timeout_seconds)
+        return await IntrospectServer(capabilities().review, strangers)(call)
 
     def display(client: str) -> ClientDisplay:
-        return display_of(client) if parts.settings.fit_clients else ALL_OF_THE_CONTENT
+        return display_of(client) if workspace.settings.fit_clients else ALL_OF_THE_CONTENT
 
     async def list_more(call: ToolCall) -> ToolResult:
-        return await listed_more(gateway, call.arguments)
+        return await listed_more(gateway, call.arguments, call.caller)
 
     more = {"introspect_server": introspect_server, LIST_MORE: list_more}
-    built_in = BuiltIn(view, shelf, more, display=display)
+    built_in = BuiltIn(workspace.view, engine.results, more, display=display)
 
     async def call_tool(call: ToolCall) -> ToolResult:
-        return await (built_in.call(call) if call.server == BUILT_IN_SERVER else parts.pool.call(call))
+        return await (built_in.call(call) if call.server == BUILT_IN_SERVER else engine.pool.call(call))
 
     def inputs() -> Mapping[str, Mapping[str, Any]]:
-        return parts.settings.introspection_inputs
+        return workspace.settings.introspection_inputs
 
-    chained = _chain(parts, call_tool)
-    introspector = Introspector(view, parts.offline.store, chained, inputs=inputs, now=time.time)
-    service = _service(parts, chained, OutputSchemas(view, introspector, inputs))
+    chained = _chain(engine, workspace, call_tool)
+    introspector = Introspector(workspace.view, chained, inputs=inputs)
+    service = _service(engine, workspace, capabilities, chained, OutputSchemas(workspace.view, introspector, inputs))
     gateway = Gateway(
-        view=view,
-        refresher=parts.refresher,
+        workspace,
+        refresher=engine.refresher,
         discovery_service=service,
-        connections=parts.pool,
+        connections=engine.pool,
         call_tool=chained,
         introspector=introspector,
-        shelf=shelf,
-        settings=lambda: parts.settings,
+        results=engine.results,
         reload=reload,
         learn=learn,
-        hints=parts.hints,
+        hints=engine.hints,
     )
     return gateway
 
 
-def _chain(parts: GatewayParts, call_tool: CallTool) -> CallTool:
-    def limit_of(server: str) -> RateLimitConfig | None:
-        return call_limit(parts.settings, parts.offline.view.specs.get(server))
+def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallTool:
+    def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
+        return call_limit(workspace.settings, spec)
 
     return build_chain(
         [
-            Audit(parts.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            Audit(engine.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
             ResolveTool(
-                parts.offline.view,
-                parts.refresher,
-                declared_seconds=lambda: parts.settings.startup_timeout_seconds,
+                workspace.view,
+                engine.refresher,
+                declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
-            ValidateArguments(ArgumentChecker(), parts.settings.max_nesting),
-            LimitConcurrency(lambda: parts.settings.max_calls),  # after the checks: a refused call holds no place
+            ValidateArguments(ArgumentChecker(), workspace.settings.max_nesting),
+            engine.limit_concurrency,  # after the checks: a refused call holds no place
             Retry(),
-            LimitRate(parts.limiter, limit_of),  # every attempt spends the server's quota
-            Observe(parts.output_shapes),  # innermost: learns only from what servers really answered
+            LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
+            Observe(engine.output_shapes),  # innermost: learns only from what servers really answered
         ],
         call_tool,
     )
 
 
-def _service(parts: GatewayParts, call_tool: CallTool, output_schemas: OutputSchemas) -> MCPDiscoveryService:
+def _service(
+    engine: Engine,
+    workspace: Workspace,
+    capabilities: WorkspaceCapabilities,
+    call_tool: CallTool,
+    output_schemas: OutputSchemas,
+) -> MCPDiscoveryService:
     return MCPDiscoveryService(
-        parts.reads,
-        parts.cache,
-        options=parts.options,
-        configured=lambda: tuple(parts.offline.view.specs.values()),
-        journal=parts.refresher.journal,
-        registry=parts.registry,
-        capabilities=capability_desk(parts.capabilities, capability_files(parts.paths), parts.offline.view.own_name),
+        engine.reads,
+        engine.cache,
+        options=engine.options,
+        configured=lambda: tuple(workspace.view.specs.values()),
+        journal=engine.refresher.journal,
+        registry=engine.registry,
+        capabilities=capability_desk(capabilities, capability_files(engine.paths), workspace.view.own_name),
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,
         # Where a stranger may be reached is decided by the check, which knows what the person has configured.
         allow_private_addresses=True,
-        check_stranger=OutboundCheck(parts.configured),
+        check_stranger=OutboundCheck(capabilities.configured),
     )

@@ -1,25 +1,32 @@
-"""Background work on the search index: new tools are indexed, learnt and written down while the gateway serves."""
+"""Background work on the search index: new tools are indexed, encoded and written down while the gateway serves."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from toolcrib.errors import StoreUnavailable
-from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.search_index import SearchIndex
+from toolcrib.workspace.tool_search import ToolSearch
 
 log = logging.getLogger(__name__)
 
 
 class Indexer:
-    """Keeps the index of a view up to date; a search never waits for it.
+    """Keeps the index up to date with what all workspaces show; a search never waits for it.
 
     `when_learnt` is called in a thread, each time that something was learnt and nothing is left.
     """
 
-    def __init__(self, view: CatalogView, when_learnt: Callable[[], None] = lambda: None) -> None:
-        self._view = view
+    def __init__(
+        self,
+        index: SearchIndex,
+        searches: Callable[[], Iterable[ToolSearch]],
+        when_learnt: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._search_index = index
+        self._searches = searches
         self._when_learnt = when_learnt
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
@@ -29,9 +36,12 @@ class Indexer:
         """Begin, if that was not done; `when_indexed` is called once, as soon as all tools can be found by their words."""
         if self._task is not None:
             return
-        self._view.call_on_change(self._changed.set)
         self._changed.set()
         self._task = asyncio.create_task(self._work(when_indexed), name="indexer")
+
+    def notice(self) -> None:
+        """There may be tools to index."""
+        self._changed.set()
 
     async def settle(self, seconds: float) -> bool:
         """Wait until nothing is left to learn, but no longer than `seconds`; whether that was reached."""
@@ -58,6 +68,7 @@ class Indexer:
             self._settled.clear()
             try:
                 await self._index()
+                await self._recall()
                 tell()
                 tell = _nothing
                 # Already now: learning takes long, and the next start should not have to index again.
@@ -73,15 +84,23 @@ class Indexer:
             self._settled.set()
 
     async def _index(self) -> None:
-        for _ in iter(self._view.index_next, False):
-            await asyncio.sleep(0)  # others first
+        for search in tuple(self._searches()):
+            for _ in iter(search.index_next, False):
+                await asyncio.sleep(0)  # others first
+
+    async def _recall(self) -> None:
+        """What an earlier run worked out need not be worked out again."""
+        waiting = self._search_index.unencoded()
+        if waiting:
+            known = await asyncio.to_thread(self._search_index.recalled, waiting)
+            self._search_index.take_recalled(waiting, known)
 
     async def _learn(self) -> bool:
         """EncodingBatch by batch; what was added meanwhile is indexed in between. Whether there was any batch."""
         learnt = False
-        while (batch := self._view.search_index.next_batch()) is not None:
+        while (batch := self._search_index.next_batch()) is not None:
             vectors = await asyncio.to_thread(batch.learn)
-            self._view.search_index.take(batch, vectors)
+            self._search_index.take(batch, vectors)
             await self._index()
             learnt = True
         return learnt
@@ -93,7 +112,7 @@ class Indexer:
             log.debug("what follows on learning failed", exc_info=True)
 
     async def _write(self) -> None:
-        write = self._view.search_index.to_write()
+        write = self._search_index.to_write()
         if write is not None:
             await asyncio.to_thread(write)
 

@@ -9,17 +9,19 @@ import msgspec
 
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.queries.listing import server_page, tool_page
 
 
-async def listed_more(gateway: Gateway, arguments: Mapping[str, Any]) -> ToolResult:
+async def listed_more(gateway: Gateway, arguments: Mapping[str, Any], caller: Caller) -> ToolResult:
     """The servers, or the tools of one, from an offset on; raises where no server has that name."""
     server, offset = arguments.get("server"), int(arguments.get("offset") or 0)
     if server is None:
-        answer = server_page(await gateway.list_servers(), offset)
+        answer = server_page(await gateway.list_servers(caller=caller), offset)
     elif not gateway.knows(server):
-        raise gateway.missing(server, "")
+        raise gateway.missing(server, "", caller=caller)
     else:
-        found = await gateway.list_tools(server, include_disabled=bool(arguments.get("includeDisabled")))
+        include_disabled = bool(arguments.get("includeDisabled"))
+        found = await gateway.list_tools(server, include_disabled=include_disabled, caller=caller)
         answer = tool_page(server, found, offset)
     return ToolResult.of({"content": [{"type": "text", "text": msgspec.json.encode(answer).decode()}]})

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from toolcrib.config.settings import Settings
-from toolcrib.engine.discovery_settings import retry_policy
+from toolcrib.engine.from_settings import retry_policy
 from toolcrib.engine.registry import registry_addresses
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.registry.answers import Answers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.engine.offline import open_reading
+from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import ConfigurationError, Problem
 
 
@@ -37,10 +37,10 @@ def validate_config(config: str | Path | None = None, *, env: Mapping[str, str] 
     env = os.environ if env is None else env
     try:
         settings = load_settings(config, env=env)
-        offline = open_reading(settings, Paths.of(env))
+        looking = open_reading(settings, Paths.of(env))
     except ConfigurationError as error:
         return ConfigCheck(None, error.problems)
     try:
-        return ConfigCheck(settings.file, settings.problems, (*settings.warnings, *offline.view.warnings))
+        return ConfigCheck(settings.file, settings.problems, (*settings.warnings, *looking.view.warnings))
     finally:
-        offline.store.close()
+        looking.close()

@@ -11,17 +11,10 @@ from typing import Any
 import msgspec
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.same_content import says_the_same
+from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asked: a client's name, the face it came through, and a key that separates one client from another."""
-
-    name: str = "library"
-    face: str = "library"
-    key: str = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +37,15 @@ Listener = Callable[[CallEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The tool a call was admitted to, and its name on the server's own side."""
+    """The tool a call goes to, its name on the server's own side, and that server; None is a built-in tool's."""
 
     tool: Tool
     upstream_name: str
+    spec: ServerSpec | None = None
+
+    @property
+    def launch_key(self) -> str:
+        return self.tool.server if self.spec is None else self.spec.launch_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class ToolCall:
     tool: str
     arguments: Mapping[str, Any]
     raw_arguments: bytes
-    caller: Caller = field(default_factory=Caller)
+    caller: Caller = LIBRARY
     listener: Listener | None = None
     log_level: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)

@@ -11,13 +11,13 @@ ShapeOrigin = Literal["calls", "introspection", "declared"]
 
 @dataclass(frozen=True, slots=True)
 class LearntShape:
-    """The shape of a tool's results as a JSON Schema; `tool` is the server's own name for it.
+    """The shape of a tool's results as a JSON Schema; `tool` is its name on the server launched so.
 
     It belongs to one definition (`fingerprint`). `drift` says where a later result did not fit. With the origin
     `declared` the schema is the definition's own and is not repeated here; only `drift` tells something.
     """
 
-    server: str
+    launch_key: str
     tool: str
     fingerprint: str
     schema: Mapping[str, Any]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Literal
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -81,7 +82,7 @@ class DeclaredTool:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServerSpec:
     """One configured server; the only inner form of every configuration format."""
 
@@ -107,6 +108,11 @@ class ServerSpec:
     capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether nobody configured this server so: it was only found or proposed, or a caller signs in on its own."""
+        return self.origin.source in (FROM_REGISTRY, FROM_PROPOSAL, GIVEN_AUTH)
+
     def call_seconds(self, tool: str) -> float | None:
         """How long a call of this tool may take, where the entry says so: for the tool itself, else for all."""
         for_tool = self.tool_timeouts.get(tool)
@@ -114,8 +120,12 @@ class ServerSpec:
             for_tool = next((seconds for name, seconds in self.tool_timeouts.items() if fnmatchcase(tool, name)), None)
         return self.timeout_seconds if for_tool is None else for_tool
 
-    def launch_fingerprint(self) -> str:
-        """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved."""
+    @cached_property
+    def launch_key(self) -> str:
+        """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved.
+
+        What is known of a server belongs to this key: entries that launch the same thing are the same server.
+        """
         launch = {name: value for name, value in asdict(self.launch).items() if name != "is_transport_guessed"}
         text = json.dumps([self.launch.transport, launch], sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()

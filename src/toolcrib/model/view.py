@@ -31,13 +31,14 @@ class ServerSummary:
 
 @dataclass(frozen=True, slots=True)
 class ToolSummary:
-    """A tool in a list."""
+    """A tool in a list; `reason` says why it may not be used."""
 
     server: str
     name: str
     summary: str
     enabled: bool
     tags: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class ToolDetails:
 
     `examples` are the server's own; `made_up_example` only fits the schema, nobody says that it works. `fields` describes
     what is inside parameters, such as `edits[].oldText`. `is_whole` is false where the definition asks for more than that.
-    `not_checked` says why arguments are passed on without having been held against the schema.
+    `not_checked` says why arguments are passed on without having been held against the schema, `reason` why the tool may
+    not be used.
     """
 
     server: str
@@ -106,3 +108,4 @@ class ToolDetails:
     annotations: Mapping[str, bool] = field(default_factory=dict)
     is_whole: bool = True
     not_checked: str = ""
+    reason: str = ""

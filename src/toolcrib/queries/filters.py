@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 
 from toolcrib.errors import ValidationError
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.rules.name_patterns import NamePatterns, name_patterns
 from toolcrib.topics.categories import CATEGORIES, infer_categories
 from toolcrib.topics.domains import domain_matches, infer_domains
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 _FILTER_WORD = re.compile(r"(?:^|(?<=\s))(domain|category):(\S+)")
 
@@ -60,15 +61,6 @@ def split_query(query: str, domain: str | None, category: str | None, view: Cata
     words = " ".join(_FILTER_WORD.sub(take, query).split()) if ":" in query else query
     patterns = name_patterns(words)
     return "" if patterns else words, ToolFilter.of(options["domain"], options["category"], patterns)
-
-
-def find_tools(
-    view: CatalogView, words: str, passes: ToolFilter, *, server: str | None, limit: int, include_disabled: bool
-) -> list[tuple[VisibleTool, float]]:
-    """The best matches for the words among the tools that pass; without words, all that pass."""
-    if not words:
-        return view.select(passes, server=server, limit=limit, include_disabled=include_disabled)
-    return view.search(words, server=server, limit=limit, include_disabled=include_disabled, passes=passes or None)
 
 
 def category_named(given: str) -> str:

@@ -15,6 +15,7 @@ from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.token_estimate import estimated_tokens
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import ServerSummary, ToolSummary
+from toolcrib.queries.json_forms import Answer, server_json, tool_json, without_empty
 
 SERVERS_TOKENS = 600
 TOOLS_TOKENS = 500
@@ -27,7 +28,6 @@ REASON_CHARACTERS = 200
 LEAST_SUMMARIES = 8
 LIST_MORE = "list_more"
 
-Answer = dict[str, Any]
 T = TypeVar("T", ServerSummary, ToolSummary)
 
 _encode = msgspec.json.Encoder().encode
@@ -166,13 +166,7 @@ def _how(arguments: Answer) -> str:
 
 
 def _server(server: ServerSummary) -> Answer:
-    rendered: Answer = {
-        "name": server.name,
-        "description": server.description,
-        "toolCount": server.tool_count,
-        "enabledCount": server.enabled_count,
-        "status": server.status.state,
-    }
+    rendered = server_json(server)
     if server.status.state == "error":
         rendered["reason"] = server.status.reason[:REASON_CHARACTERS]
     return rendered
@@ -192,8 +186,9 @@ def _short_server(server: ServerSummary, length: int) -> Answer:
 
 
 def _tool(tool: ToolSummary) -> Answer:
-    whole = {"name": tool.name, "summary": tool.summary, "enabled": tool.enabled, "tags": list(tool.tags)}
-    return {key: value for key, value in whole.items() if value not in ("", [])}
+    rendered = without_empty(tool_json(tool))
+    rendered.pop("reason", None)  # models can't do anything about it
+    return rendered
 
 
 def _short_tool(tool: ToolSummary, length: int) -> Answer:

@@ -1,4 +1,4 @@
-"""The view as callers are shown it, the same for the gateway and for commands that only read."""
+"""Servers and tools as callers are shown them, the same for every face."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from functools import partial
 from typing import Any
 
 from toolcrib.config.written_entry import entry_of
-from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.masking.entries import masked_entry
+from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.topics.domains import extract_primary_domain, infer_domains, topics
 from toolcrib.topics.topic_words import known_topics
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 
-def server_view(view: CatalogView, name: str, status: ServerStatus) -> ServerSummary:
+def server_view(view: CatalogView, name: str, status: ServerStatus, caller: Caller = LIBRARY) -> ServerSummary:
     """One server; `status` is what its connection says, and the reason of the last failed reading is added."""
-    spec, shelf = view.specs[name], view.tools(name)
+    spec, tools = view.specs[name], view.tools(name, caller)
     return ServerSummary(
         name=name,
         description=spec.description or _own_words(view, name),
-        tool_count=len(shelf),
-        enabled_count=sum(visible.enabled for visible in shelf.values()),
+        tool_count=len(tools),
+        enabled_count=sum(visible.enabled for visible in tools.values()),
         status=_with_error(view, name, status),
         title=spec.title,
         transport=spec.launch.transport,
@@ -40,7 +41,8 @@ def shown_entry(spec: ServerSpec) -> Mapping[str, Any]:
 
 def tool_view(visible: VisibleTool) -> ToolSummary:
     tool = visible.tool
-    return ToolSummary(tool.server, tool.name, tool.summary, visible.enabled, visible.tags)
+    reason = "" if visible.enabled else visible.availability.reason
+    return ToolSummary(tool.server, tool.name, tool.summary, visible.enabled, visible.tags, reason)
 
 
 def hit_view(visible: VisibleTool, relevance: float) -> SearchHit:
@@ -51,16 +53,6 @@ def hit_view(visible: VisibleTool, relevance: float) -> SearchHit:
 def near_domains(hits: Sequence[SearchHit]) -> tuple[str, ...]:
     """What the tools are about that come closest, each domain once."""
     return tuple(dict.fromkeys(infer_domains(hit.server, hit.tool)[0] for hit in hits))
-
-
-def check_query(query: str, limit: int | None, *, longest: int, is_filtered: bool = False) -> None:
-    """Refuse a search nobody could answer; without words it needs a filter."""
-    if not query.strip() and not is_filtered:
-        raise ValidationError("query is empty: say in a few words what the tool should do")
-    if len(query) > longest:
-        raise ValidationError(f"query is {len(query)} characters long; at most {longest} are read")
-    if limit is not None and limit < 1:
-        raise ValidationError(f"limit must be 1 or more, not {limit}")
 
 
 def _own_words(view: CatalogView, name: str) -> str:
@@ -76,12 +68,9 @@ def _told_by_its_tools(view: CatalogView, name: str) -> str:
     return f"{domain}: {', '.join(found)}" if found else ""
 
 
-def counter_topics(view: CatalogView, servers: Iterable[str], most: int) -> list[str]:
+def known_topics_of(view: CatalogView, servers: Iterable[str], most: int) -> list[str]:
     """What the tools of some servers are about, only in words we know: this text stands where clients trust it."""
-    try:
-        return known_topics((tool for name in servers for tool in _enabled_names(view, name)), most)
-    except StoreUnavailable:
-        return []  # a gateway whose catalog can't be read now starts all the same
+    return known_topics((tool for name in servers for tool in _enabled_names(view, name)), most)
 
 
 def _enabled_names(view: CatalogView, name: str) -> Iterable[str]:

@@ -40,7 +40,8 @@ class RuleBook:
             raise ConfigurationError(problems)
         self._precedence = precedence
         self._is_whitelist = any(compiled.rule.enabled for compiled in self._rules)
-        self.identity = repr((precedence, [compiled.rule for compiled in self._rules]))
+        # Equal for rule books that give every tool the same tags.
+        self.tagging = repr([(c.rule.pattern, c.rule.server, c.rule.tags) for c in self._rules if c.rule.tags])
         self._remembered: dict[tuple[str, str], Decision] = {}
 
     def decide(self, server: str, tool: str, own_tags: Sequence[str] = ()) -> Decision:

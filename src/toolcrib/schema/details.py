@@ -24,10 +24,12 @@ _ASSUMED = {"readOnlyHint": False, "idempotentHint": False, "openWorldHint": Tru
 _OF_READERS = ("readOnlyHint", "openWorldHint")
 
 
-def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntShape | None = None) -> ToolDetails:
+def describe(
+    tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntShape | None = None, reason: str = ""
+) -> ToolDetails:
     """The details of a tool; a signature is added only where a list of parameters would hide structure.
 
-    `learnt` is what its results looked like, for a tool whose server does not say.
+    `learnt` is what its results looked like, for a tool whose server does not say; `reason` why it may not be used.
     """
     converted, said = convert(tool.input_schema), fine_print(tool.input_schema)
     listed = tuple(_with_terms(one, said.terms.get(one.name, Terms())) for one in parameters(converted.type))
@@ -51,6 +53,7 @@ def describe(tool: Tool, *, enabled: bool, tags: Sequence[str], learnt: LearntSh
         and not converted.warnings
         and not any(CUT in text for text in (line, returns, *(one.type for one in listed))),
         not_checked=why_unusable(tool.input_schema),
+        reason=reason,
     )
 
 

@@ -29,6 +29,7 @@ from toolcrib.search.text_key import text_hash
 from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
 
 Allowed = Callable[[Tool], bool]
+Seeable = Callable[[int], bool]
 Tags = Callable[[Tool], Iterable[str]]
 Codes = NDArray[np.int8]
 Scale = np.float32
@@ -138,14 +139,15 @@ class ToolIndex:
             known = {tool.name: tool for tool in self._tools_of(server)}
             self.replace(server, list({**known, **named}.values()))
 
-    def replace(self, server: str, tools: Sequence[Tool], *, mark: str = "") -> None:
+    def replace(self, server: str, tools: Sequence[Tool], *, mark: str = "", tags: Tags | None = None) -> None:
         """Put a server's tools in place of those it had, without making vectors; none is a server without tools.
 
-        `mark` is kept with the server, for the caller to know this state again by.
+        `server` names the group: the server, or (after an @) which one of several so named. `mark` is kept with it, for the
+        caller to know this state again by. `tags` are those of these tools, where they are not those of all.
         """
         vectors = self._known_vectors(server)
         self.remove(server)
-        block = self._add_server(server, tools)
+        block = self._add_server(server, tools, tags or self._tags)
         self._marks[server] = mark
         self._reuse(vectors, block)
 
@@ -199,21 +201,27 @@ class ToolIndex:
     # -- searching
 
     def search(
-        self, query: str, *, server: str | None = None, limit: int = 10, allowed: Allowed | None = None
+        self,
+        query: str,
+        *,
+        server: str | None = None,
+        among: Collection[str] | None = None,
+        limit: int = 10,
+        allowed: Allowed | None = None,
     ) -> list[ToolMatch]:
         """The best matches, best first: tools that are named, then by words and meaning.
 
-        Tools not `allowed` do not count, nor those of a server that the query says it does not want.
+        Only tools of one group (`server`) or of some (`among`) count, only those `allowed`, and none of a server that the
+        query says it does not want.
         """
         text = query[:MAX_QUERY_CHARACTERS]
         block = None if server is None else self._blocks.get(server)
         if not text.strip() or limit < 1 or (server is not None and block is None):
             return []
-        unwanted = unwanted_servers(text, self._blocks, self._reader.is_everyday) if server is None else ()
-        may_be_seen = _outside(unwanted, allowed or _anything)
+        may_be_seen = self._seeable(text, among, allowed or _anything) if server is None else allowed or _anything
         pool = max(POOL, limit)
         while True:
-            found = self._found(text, block, pool, limit, may_be_seen)
+            found = self._found(text, block, pool, limit, self._by_number(may_be_seen, None if block else among))
             # Where most of the pool was not allowed, what is allowed may lie deeper.
             if len(found) == limit or pool >= self._words.size:
                 return found
@@ -236,17 +244,18 @@ class ToolIndex:
             index._reuse(self._known_vectors(server), index._blocks[server])
         return index
 
-    def explain(self, query: str, tool: Tool) -> Explanation:
+    def explain(self, query: str, tool: Tool, *, server: str | None = None, tags: Tags | None = None) -> Explanation:
         """Which words of a query led to a tool of this index, where they are in it, and how close the meaning is."""
         text = query[:MAX_QUERY_CHARACTERS]
-        block, tools = self._blocks[tool.server], list(self._tools_of(tool.server))
-        documents = server_documents(tools, [list(self._tags(one)) for one in tools])
+        group, own_tags = tool.server if server is None else server, tags or self._tags
+        block, tools = self._blocks[group], list(self._tools_of(group))
+        documents = server_documents(tools, [list(own_tags(one)) for one in tools])
         number, document = next(
             (number, found)
             for number, one, found in zip(block.numbers, tools, documents, strict=True)
             if one.name == tool.name
         )
-        is_named = number in self._named(text, block) or number in self._mentioned(text, None, _anything)
+        is_named = number in self._named(text, block) or number in self._mentioned(text, None, _any_number)
         whole = self._reader.read(text)[0]
         cosine = float(self._vectors.cosines(np.array([number]), whole.vector[None, :])[0, 0])
         meaning = None if math.isnan(cosine) else round(cosine, 2)
@@ -254,16 +263,29 @@ class ToolIndex:
         words = explain_words(spelled, document, self._words.__contains__)
         return Explanation(is_named, words, meaning, spelled if spelled != text else "")
 
-    def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Allowed) -> list[ToolMatch]:
+    def _seeable(self, text: str, among: Collection[str] | None, allowed: Allowed) -> Allowed:
+        """What is allowed, without the servers that the text does not want."""
+        names = {server_of(group) for group in (self._blocks if among is None else among)}
+        unwanted = unwanted_servers(text, names, self._reader.is_everyday)
+        return (lambda tool: tool.server not in unwanted and allowed(tool)) if unwanted else allowed
+
+    def _by_number(self, allowed: Allowed, among: Collection[str] | None) -> Seeable:
+        """The same by number, and only within some groups where not all of them count."""
+        if among is None or self._blocks.keys() <= set(among):
+            return lambda number: allowed(self._tools[number])
+        spans = [self._blocks[group].numbers for group in among if group in self._blocks]
+        return lambda number: any(number in span for span in spans) and allowed(self._tools[number])
+
+    def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Seeable) -> list[ToolMatch]:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
-        named = [number for number in self._named(text, block) if allowed(self._tools[number])]
+        named = [number for number in self._named(text, block) if allowed(number)]
         mentioned = {} if named else self._mentioned(text, block, allowed)
         intents = self._reader.read(text)
         evidence = gather(self._words, self._vectors, intents, block, pool, also=list(mentioned))
         numbers = evidence.numbers.tolist()
 
         def in_order(scores: Floats) -> Iterator[int]:
-            return (place for place in self._in_order(numbers, scores) if allowed(self._tools[numbers[place]]))
+            return (place for place in self._in_order(numbers, scores) if allowed(numbers[place]))
 
         ranking = Ranking(in_order, named=named, mentioned=mentioned, is_understood=intents[0].is_understood)
         others = ranking.best(evidence, max(limit, _FEWEST))
@@ -283,22 +305,21 @@ class ToolIndex:
         found = [number for number in self._names.find(text) if self._is_here(number, block)]
         return sorted(found, key=lambda number: (closeness(self._tools[number], text), *self._tie_break(number)))
 
-    def _mentioned(self, text: str, block: Block | None, allowed: Allowed) -> dict[int, float]:
+    def _mentioned(self, text: str, block: Block | None, allowed: Seeable) -> dict[int, float]:
         """The tools that a longer text names, each with the least chance to be meant: the fewer bear the name, the higher."""
         chances: dict[int, float] = {}
         unwanted = set(unwanted_names(text))
         for name in possible_names(text):
             here = [number for number in self._names.find(name) if self._is_here(number, block)]
-            found = [
-                number for number in here if is_in_parts(self._tools[number].name) and allowed(self._tools[number])
-            ]
+            found = [number for number in here if is_in_parts(self._tools[number].name) and allowed(number)]
             if name not in unwanted and 0 < len(found) <= _MOST_BEARERS:
                 chances |= dict.fromkeys(found, _MENTION_IS_MEANT / len(found))
         return chances
 
     def _is_here(self, number: int, block: Block | None) -> bool:
-        own = self._blocks.get(self._tools[number].server) if block is None else block
-        return own is not None and number in own.numbers
+        if block is not None:
+            return number in block.numbers
+        return any(number in own.numbers for own in self._blocks.values())
 
     def _tie_break(self, number: int) -> tuple[int, str, str]:
         tool = self._tools[number]
@@ -306,8 +327,8 @@ class ToolIndex:
 
     # -- inside
 
-    def _add_server(self, server: str, tools: Sequence[Tool]) -> Block:
-        block = self._words.add(server_documents(tools, [list(self._tags(tool)) for tool in tools]))
+    def _add_server(self, server: str, tools: Sequence[Tool], tags: Tags) -> Block:
+        block = self._words.add(server_documents(tools, [list(tags(tool)) for tool in tools]))
         self._blocks[server] = block
         for number, tool in zip(block.numbers, tools, strict=True):
             self._tools.add(number, tool)
@@ -364,5 +385,10 @@ def _anything(_tool: Tool) -> bool:
     return True
 
 
-def _outside(unwanted: Collection[str], allowed: Allowed) -> Allowed:
-    return (lambda tool: tool.server not in unwanted and allowed(tool)) if unwanted else allowed
+def _any_number(_number: int) -> bool:
+    return True
+
+
+def server_of(group: str) -> str:
+    """The name of the server whose tools a group holds."""
+    return group.partition("@")[0]

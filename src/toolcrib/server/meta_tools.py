@@ -13,15 +13,17 @@ import msgspec
 
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.queries.details_answer import render_details
+from toolcrib.queries.json_forms import failure_json, search_json
 from toolcrib.queries.listing import server_list, tool_list
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, fitted_members, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
-from toolcrib.server.details import render_details
 from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.results import Keep, Members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -100,32 +102,36 @@ class MetaTools:
 
     async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
-        found = await self._gateway.list_servers()
+        found = await self._gateway.list_servers(caller=request.caller)
         return self._answer(server_list(found, enabled=self._gateway.settings.enabled), request)
 
     async def _search(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _SearchArguments)
         if asked.server is not None and not self._gateway.knows(asked.server):
-            return self._missing(asked.server, "")
-        answer = await self._gateway.search_tools(asked.query, server=asked.server, limit=asked.limit)
-        return self._answer(render.search(answer), request)
+            return self._missing(asked.server, "", request.caller)
+        answer = await self._gateway.search_tools(
+            asked.query, server=asked.server, limit=asked.limit, caller=request.caller
+        )
+        return self._answer(search_json(answer), request)
 
     async def _list_tools(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ListArguments)
         if not self._gateway.knows(asked.server):
-            return self._missing(asked.server, "")
-        found = await self._gateway.list_tools(asked.server, include_disabled=bool(asked.include_disabled))
+            return self._missing(asked.server, "", request.caller)
+        found = await self._gateway.list_tools(
+            asked.server, include_disabled=bool(asked.include_disabled), caller=request.caller
+        )
         return self._answer(tool_list(asked.server, found, self._gateway.trouble(asked.server)), request)
 
     async def _details(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
-        found = await self._gateway.get_tool_details(asked.server, asked.tool)
+        found = await self._gateway.get_tool_details(asked.server, asked.tool, caller=request.caller)
         if found is None or not found.enabled:
-            return self._missing(asked.server, asked.tool)
+            return self._missing(asked.server, asked.tool, request.caller)
         return self._answer(render_details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
-        asked = await self._nested(read_request(arguments))
+        asked = await self._nested(read_request(arguments), request.caller)
         call = ToolCall(
             asked.server,
             asked.tool,
@@ -146,11 +152,11 @@ class MetaTools:
             log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
             return self._shape(outcome, request.caller, is_bounded=False)
 
-    async def _nested(self, asked: ExecutionRequest) -> ExecutionRequest:
+    async def _nested(self, asked: ExecutionRequest, caller: Caller) -> ExecutionRequest:
         """The request with arguments that stand beside server and tool put where they belong."""
         if not asked.beside:
             return asked
-        found = await self._gateway.get_tool_details(asked.server, asked.tool)
+        found = await self._gateway.get_tool_details(asked.server, asked.tool, caller=caller)
         if found is None or not found.enabled:
             return asked  # running it says what is wrong with the name
         return asked.with_flat_arguments(parameter.name for parameter in found.parameters)
@@ -184,9 +190,9 @@ class MetaTools:
     def _keep(self, caller: Caller) -> Keep:
         return partial(self._gateway.keep_result, caller)
 
-    def _missing(self, server: str, tool: str) -> Members:
-        error = ExecutionError.of(self._gateway.missing(server, tool), server, tool)
-        return render.text_result(render.failure(error), is_error=True)
+    def _missing(self, server: str, tool: str, caller: Caller) -> Members:
+        error = ExecutionError.of(self._gateway.missing(server, tool, caller=caller), server, tool)
+        return render.text_result(failure_json(error), is_error=True)
 
 
 def _decoded(arguments: bytes, kind: type[T]) -> T:

@@ -21,7 +21,8 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib.model.call import Caller, CallEvent, LogMessage
+from toolcrib.model.call import CallEvent, LogMessage
+from toolcrib.model.caller import Caller
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.meta_tools import MetaTools, Request

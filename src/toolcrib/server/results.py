@@ -10,7 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from toolcrib.model.call import ExecutionError, ToolResult
-from toolcrib.server.render import encode, failure, text_members, text_result
+from toolcrib.queries.json_forms import failure_json
+from toolcrib.server.render import encode, text_members, text_result
 
 Shape = Literal["auto", "envelope", "passthrough"]
 Keep = Callable[[bytes], str]
@@ -48,7 +49,7 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
 
 def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: int, keep: Keep) -> Members:
     """The members of the answer to a call that failed; what the tool gave beside its words stays."""
-    answer = text_result(failure(_bounded_error(error, max_bytes, keep)), is_error=True)
+    answer = text_result(failure_json(_bounded_error(error, max_bytes, keep)), is_error=True)
     if result is None:
         return answer
     passed_on = _passed_on(result)

@@ -21,7 +21,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import UNSET, Raw, UnsetType
 
-from toolcrib.model.call import Caller, CallEvent, Listener, LogMessage
+from toolcrib.model.call import CallEvent, Listener, LogMessage
+from toolcrib.model.caller import Caller
 from toolcrib.model.reading import Era
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.meta_tools import MetaTools, Request

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from toolcrib.catalog.store import GatewayRow, ServerRecord
+from toolcrib.catalog.store import LAUNCHES_KEPT, GatewayRow, ServerRecord
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -37,58 +38,68 @@ class MemoryCatalog:
 
     def servers(self) -> dict[str, ServerRecord]:
         with self._lock:
-            return {name: self._servers[name] for name in sorted(self._servers)}
+            records = sorted(self._servers.values(), key=lambda record: (record.name, record.launch_key))
+            return {record.launch_key: record for record in records}
 
-    def tools(self, server: str) -> list[Tool]:
+    def tools(self, launch_key: str) -> list[Tool]:
         with self._lock:
-            stored = self._tools.get(server, {})
+            stored, record = self._tools.get(launch_key, {}), self._servers.get(launch_key)
         # Decoded anew each time, as from disk: nobody can change what the catalog holds through what it gave out.
-        return [read_tool(server, tool.definition, tool.fingerprint) for tool in stored.values()]
+        name = record.name if record is not None else ""
+        return [read_tool(name, tool.definition, tool.fingerprint) for tool in stored.values()]
 
     def all_tools(self) -> list[Tool]:
         with self._lock:
-            return [tool for server in sorted(self._tools) for tool in self.tools(server)]
+            return [tool for launch_key in self.servers() for tool in self.tools(launch_key)]
 
-    def save_reading(self, server: str, launch_fingerprint: str, reading: ServerReading, read_at: float) -> bool:
+    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         new = stored_tools(server, reading.tools)
         identity = read_identity(identity_to_json(reading.identity))
-        record = ServerRecord(server, launch_fingerprint, identity, read_at, reading.ttl_seconds, tool_count=len(new))
+        record = ServerRecord(server, launch_key, identity, read_at, reading.ttl_seconds, tool_count=len(new))
         with self._lock:
-            changed = new != self._tools.get(server, {})
-            self._tools[server] = new
+            changed = new != self._tools.get(launch_key, {})
+            self._tools[launch_key] = new
+            self._servers[launch_key] = record
+            self._forget_former_launches(server)
             self._drop_outlived_shapes()
-            self._servers[server] = record
             self._changes += 1
         return changed
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
+    def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
         with self._lock:
-            record = self._servers.get(server)
-            if record is None:
-                record = ServerRecord(server, launch_fingerprint, None, None, None)
-            elif record.launch_fingerprint != launch_fingerprint:
-                record = ServerRecord(
-                    server, launch_fingerprint, None, None, None, stale=record.stale, tool_count=record.tool_count
-                )
-            self._servers[server] = replace(
-                record, error=plain_text(error), error_at=at, error_code=code, failures=record.failures + 1
+            record = self._servers.get(launch_key) or ServerRecord(server, launch_key, None, None, None)
+            self._servers[launch_key] = replace(
+                record,
+                name=server,
+                error=plain_text(error),
+                error_at=at,
+                error_code=code,
+                failures=record.failures + 1,
             )
             self._changes += 1
 
-    def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:
+    def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         with self._lock:
-            for name in names:
-                record = self._servers.get(name)
+            for launch_key in launch_keys:
+                record = self._servers.get(launch_key)
                 if record is not None and record.stale != stale:
-                    self._servers[name] = replace(record, stale=stale)
+                    self._servers[launch_key] = replace(record, stale=stale)
                     self._changes += 1
 
-    def forget(self, server: str) -> None:
+    def forget(self, launch_key: str) -> None:
         with self._lock:
-            self._tools.pop(server, None)
+            self._tools.pop(launch_key, None)
             self._drop_outlived_shapes()
-            if self._servers.pop(server, None) is not None:
+            if self._servers.pop(launch_key, None) is not None:
                 self._changes += 1
+
+    def _forget_former_launches(self, name: str) -> None:
+        own = [record for record in self._servers.values() if record.name == name]
+        own.sort(key=lambda record: -math.inf if record.read_at is None else record.read_at, reverse=True)
+        for record in own[LAUNCHES_KEPT:]:
+            if record.stale:
+                del self._servers[record.launch_key]
+                self._tools.pop(record.launch_key, None)
 
     def change_token(self) -> int:
         with self._lock:
@@ -103,36 +114,36 @@ class MemoryCatalog:
             self._vectors = {key: kept for key, kept in self._vectors.items() if key[0] == encoder}
             self._vectors.update({(encoder, key): vector for key, vector in vectors.items()})
 
-    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+    def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
         with self._lock:
-            return self._shapes.get((server, tool))
+            return self._shapes.get((launch_key, tool))
 
     def save_shape(self, shape: LearntShape) -> None:
         with self._lock:
-            known = self._shapes.get((shape.server, shape.tool))
+            known = self._shapes.get((shape.launch_key, shape.tool))
             if self._has_definition(shape) and (known is None or shape.samples >= known.samples):
                 kept = replace(shape, schema=read_schema(to_json(shape.schema)), drift=plain_text(shape.drift))
-                self._shapes[shape.server, shape.tool] = kept
+                self._shapes[shape.launch_key, shape.tool] = kept
 
     def _has_definition(self, shape: LearntShape) -> bool:
-        tool = self._tools.get(shape.server, {}).get(shape.tool)
+        tool = self._tools.get(shape.launch_key, {}).get(shape.tool)
         return tool is not None and tool.fingerprint == shape.fingerprint
 
     def _drop_outlived_shapes(self) -> None:
         self._shapes = {key: shape for key, shape in self._shapes.items() if self._has_definition(shape)}
 
-    def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
+    def try_lease(self, launch_key: str, owner: str, now: float, seconds: float) -> bool:
         with self._lock:
-            holder, expires_at = self._leases.get(server, (owner, now))
+            holder, expires_at = self._leases.get(launch_key, (owner, now))
             if holder != owner and expires_at > now:
                 return False
-            self._leases[server] = (owner, now + seconds)
+            self._leases[launch_key] = (owner, now + seconds)
             return True
 
-    def release_lease(self, server: str, owner: str) -> None:
+    def release_lease(self, launch_key: str, owner: str) -> None:
         with self._lock:
-            if self._leases.get(server, ("", 0.0))[0] == owner:
-                del self._leases[server]
+            if self._leases.get(launch_key, ("", 0.0))[0] == owner:
+                del self._leases[launch_key]
 
     def gateway_started(self, row: GatewayRow) -> None:
         with self._lock:
@@ -146,7 +157,7 @@ class MemoryCatalog:
     def gateway_gone(self, owner: str) -> None:
         with self._lock:
             self._gateways.pop(owner, None)
-            self._leases = {server: lease for server, lease in self._leases.items() if lease[0] != owner}
+            self._leases = {launch: lease for launch, lease in self._leases.items() if lease[0] != owner}
 
     def gateways(self) -> list[GatewayRow]:
         with self._lock:

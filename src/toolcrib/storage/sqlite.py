@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.catalog.store import GatewayRow, ServerRecord
+from toolcrib.catalog.store import LAUNCHES_KEPT, GatewayRow, ServerRecord
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -25,46 +25,52 @@ from toolcrib.storage.json_text import (
 from toolcrib.storage.sqlite_file import SqliteFile
 
 MAX_VECTORS = 250_000
+
+
 _KEYS_A_QUERY = 500
 
 _SERVERS = """
-SELECT name, launch_fingerprint, identity, read_at, ttl_seconds, error, error_at, stale,
-       (SELECT count(*) FROM tools WHERE tools.server = servers.name), failures, error_code
-FROM servers ORDER BY name
+SELECT name, launch_key, identity, read_at, ttl_seconds, error, error_at, stale,
+       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code
+FROM servers ORDER BY name, launch_key
 """
+_TOOLS = "SELECT servers.name, definition, fingerprint FROM tools JOIN servers USING (launch_key)"
 _SAVE_SERVER = """
-INSERT INTO servers (name, launch_fingerprint, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET
-    launch_fingerprint = excluded.launch_fingerprint, identity = excluded.identity, read_at = excluded.read_at,
+INSERT INTO servers (launch_key, name, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (launch_key) DO UPDATE SET
+    name = excluded.name, identity = excluded.identity, read_at = excluded.read_at,
     ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0, failures = 0, error_code = ''
 """
-_FORGET_OTHER_LAUNCH = """
-UPDATE servers SET launch_fingerprint = :launch, identity = NULL, read_at = NULL, ttl_seconds = NULL, failures = 0
-WHERE name = :name AND launch_fingerprint <> :launch
+# Every edit of an entry is another launch: without this, each would leave its tools behind for ever.
+_FORGET_FORMER_LAUNCHES = """
+DELETE FROM servers WHERE stale AND name = :name AND launch_key NOT IN (
+    SELECT launch_key FROM servers WHERE name = :name ORDER BY read_at DESC LIMIT :kept
+)
 """
 _SAVE_FAILURE = """
-INSERT INTO servers (name, launch_fingerprint, error, error_at, failures, error_code)
-VALUES (:name, :launch, :error, :at, 1, :code)
-ON CONFLICT (name) DO UPDATE SET
-    error = excluded.error, error_at = excluded.error_at, failures = failures + 1, error_code = excluded.error_code
+INSERT INTO servers (launch_key, name, error, error_at, failures, error_code)
+VALUES (:launch, :name, :error, :at, 1, :code)
+ON CONFLICT (launch_key) DO UPDATE SET
+    name = excluded.name, error = excluded.error, error_at = excluded.error_at, failures = failures + 1,
+    error_code = excluded.error_code
 """
 _SAVE_TOOL = """
-INSERT INTO tools (server, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (server, name) DO UPDATE SET
+INSERT INTO tools (launch_key, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (launch_key, name) DO UPDATE SET
     position = excluded.position, fingerprint = excluded.fingerprint, definition = excluded.definition
 """
 _SAVE_SHAPE = """
-INSERT INTO learnt_shapes (server, tool, fingerprint, shape, samples, origin, drift, learnt_at)
-SELECT server, name, fingerprint, :shape, :samples, :origin, :drift, :learnt_at FROM tools
-WHERE server = :server AND name = :tool AND fingerprint = :fingerprint
-ON CONFLICT (server, tool) DO UPDATE SET
+INSERT INTO learnt_shapes (launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at)
+SELECT launch_key, name, fingerprint, :shape, :samples, :origin, :drift, :learnt_at FROM tools
+WHERE launch_key = :launch_key AND name = :tool AND fingerprint = :fingerprint
+ON CONFLICT (launch_key, tool) DO UPDATE SET
     fingerprint = excluded.fingerprint, shape = excluded.shape, samples = excluded.samples, origin = excluded.origin,
     drift = excluded.drift, learnt_at = excluded.learnt_at
 WHERE excluded.samples >= learnt_shapes.samples OR excluded.fingerprint <> learnt_shapes.fingerprint
 """
 _TAKE_LEASE = """
-INSERT INTO leases (server, owner, expires_at) VALUES (:server, :owner, :expires_at)
-ON CONFLICT (server) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
+INSERT INTO leases (launch_key, owner, expires_at) VALUES (:launch_key, :owner, :expires_at)
+ON CONFLICT (launch_key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
 WHERE leases.owner = excluded.owner OR leases.expires_at <= :now
 """
 
@@ -81,46 +87,47 @@ class SqliteCatalog:
 
     def servers(self) -> dict[str, ServerRecord]:
         with self._reader.connection() as db:
-            return {row[0]: _server_record(row) for row in db.execute(_SERVERS)}
+            records = (_server_record(row) for row in db.execute(_SERVERS))
+            return {record.launch_key: record for record in records}
 
-    def tools(self, server: str) -> list[Tool]:
-        query = "SELECT server, definition, fingerprint FROM tools WHERE server = ? ORDER BY position"
+    def tools(self, launch_key: str) -> list[Tool]:
+        query = f"{_TOOLS} WHERE launch_key = ? ORDER BY position"
         with self._reader.connection() as db:
-            return [read_tool(*row) for row in db.execute(query, (server,))]
+            return [read_tool(*row) for row in db.execute(query, (launch_key,))]
 
     def all_tools(self) -> list[Tool]:
-        query = "SELECT server, definition, fingerprint FROM tools ORDER BY server, position"
+        query = f"{_TOOLS} ORDER BY servers.name, launch_key, position"
         with self._reader.connection() as db:
             return [read_tool(*row) for row in db.execute(query)]
 
-    def save_reading(self, server: str, launch_fingerprint: str, reading: ServerReading, read_at: float) -> bool:
+    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         new = stored_tools(server, reading.tools)
         identity = identity_to_json(reading.identity)
         with self._writer.transaction() as db:
-            db.execute(_SAVE_SERVER, (server, launch_fingerprint, identity, read_at, reading.ttl_seconds))
-            changed = _replace_tools(db, server, new)
+            db.execute(_SAVE_SERVER, (launch_key, server, identity, read_at, reading.ttl_seconds))
+            db.execute(_FORGET_FORMER_LAUNCHES, {"name": server, "kept": LAUNCHES_KEPT})
+            changed = _replace_tools(db, launch_key, new)
             _note_change(db)
         return changed
 
-    def record_failure(self, server: str, launch_fingerprint: str, error: str, at: float, code: str = "") -> None:
-        values = {"name": server, "launch": launch_fingerprint, "error": plain_text(error), "at": at, "code": code}
+    def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
+        values = {"name": server, "launch": launch_key, "error": plain_text(error), "at": at, "code": code}
         with self._writer.transaction() as db:
-            db.execute(_FORGET_OTHER_LAUNCH, values)
             db.execute(_SAVE_FAILURE, values)
             _note_change(db)
 
-    def mark_stale(self, names: Iterable[str], *, stale: bool = True) -> None:
+    def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         with self._writer.transaction() as db:
             marked = db.executemany(
-                "UPDATE servers SET stale = ? WHERE name = ? AND stale <> ?",
-                [(stale, name, stale) for name in names],
+                "UPDATE servers SET stale = ? WHERE launch_key = ? AND stale <> ?",
+                [(stale, launch_key, stale) for launch_key in launch_keys],
             )
             if marked.rowcount > 0:
                 _note_change(db)
 
-    def forget(self, server: str) -> None:
+    def forget(self, launch_key: str) -> None:
         with self._writer.transaction() as db:
-            if db.execute("DELETE FROM servers WHERE name = ?", (server,)).rowcount:
+            if db.execute("DELETE FROM servers WHERE launch_key = ?", (launch_key,)).rowcount:
                 _note_change(db)
 
     def change_token(self) -> int:
@@ -145,18 +152,18 @@ class SqliteCatalog:
             self._vector_count += len(rows)
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
-    def learnt_shape(self, server: str, tool: str) -> LearntShape | None:
+    def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
         query = """
-        SELECT server, tool, fingerprint, shape, samples, origin, drift, learnt_at FROM learnt_shapes
-        WHERE server = ? AND tool = ?
+        SELECT launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at FROM learnt_shapes
+        WHERE launch_key = ? AND tool = ?
         """
         with self._reader.connection() as db:
-            row = db.execute(query, (server, tool)).fetchone()
+            row = db.execute(query, (launch_key, tool)).fetchone()
             return None if row is None else _learnt_shape(row)
 
     def save_shape(self, shape: LearntShape) -> None:
         values = {
-            "server": shape.server,
+            "launch_key": shape.launch_key,
             "tool": shape.tool,
             "fingerprint": shape.fingerprint,
             "shape": to_json(shape.schema),
@@ -168,14 +175,14 @@ class SqliteCatalog:
         with self._writer.transaction() as db:
             db.execute(_SAVE_SHAPE, values)
 
-    def try_lease(self, server: str, owner: str, now: float, seconds: float) -> bool:
-        values = {"server": server, "owner": owner, "now": now, "expires_at": now + seconds}
+    def try_lease(self, launch_key: str, owner: str, now: float, seconds: float) -> bool:
+        values = {"launch_key": launch_key, "owner": owner, "now": now, "expires_at": now + seconds}
         with self._writer.transaction() as db:
             return db.execute(_TAKE_LEASE, values).rowcount == 1
 
-    def release_lease(self, server: str, owner: str) -> None:
+    def release_lease(self, launch_key: str, owner: str) -> None:
         with self._writer.transaction() as db:
-            db.execute("DELETE FROM leases WHERE server = ? AND owner = ?", (server, owner))
+            db.execute("DELETE FROM leases WHERE launch_key = ? AND owner = ?", (launch_key, owner))
 
     def gateway_started(self, row: GatewayRow) -> None:
         values = (row.owner, row.pid, row.face, row.started_at, row.seen_at, to_json(row.statuses))
@@ -219,8 +226,8 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
 
 
 def _learnt_shape(row: tuple[Any, ...]) -> LearntShape:
-    server, tool, fingerprint, shape, samples, origin, drift, learnt_at = row
-    return LearntShape(server, tool, fingerprint, read_schema(shape), samples, origin, drift, learnt_at)
+    launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at = row
+    return LearntShape(launch_key, tool, fingerprint, read_schema(shape), samples, origin, drift, learnt_at)
 
 
 def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
@@ -228,15 +235,15 @@ def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
     return GatewayRow(owner, pid, face, started_at, seen_at, read_statuses(statuses))
 
 
-def _replace_tools(db: sqlite3.Connection, server: str, new: Mapping[str, StoredTool]) -> bool:
+def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, StoredTool]) -> bool:
     """Write only what differs, so that unchanged tools keep their row; True when any definition differs."""
-    rows = db.execute("SELECT name, position, fingerprint FROM tools WHERE server = ?", (server,))
+    rows = db.execute("SELECT name, position, fingerprint FROM tools WHERE launch_key = ?", (launch_key,))
     old = {name: (position, fingerprint) for name, position, fingerprint in rows}
     gone = [name for name in old if name not in new]
-    db.executemany("DELETE FROM tools WHERE server = ? AND name = ?", [(server, name) for name in gone])
+    db.executemany("DELETE FROM tools WHERE launch_key = ? AND name = ?", [(launch_key, name) for name in gone])
     for position, tool in enumerate(new.values()):
         if old.get(tool.name) != (position, tool.fingerprint):
-            db.execute(_SAVE_TOOL, (server, tool.name, position, tool.fingerprint, tool.definition))
+            db.execute(_SAVE_TOOL, (launch_key, tool.name, position, tool.fingerprint, tool.definition))
     return {name: fingerprint for name, (_, fingerprint) in old.items()} != {
         tool.name: tool.fingerprint for tool in new.values()
     }

@@ -83,7 +83,9 @@ class Connection:
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
         name = call.target.upstream_name if call.target is not None else call.tool
-        seconds = self.spec.call_seconds(name) or self._policy.call_seconds
+        # Several entries may share this connection; the one that the call came by says how long it may take.
+        spec = self.spec if call.target is None or call.target.spec is None else call.target.spec
+        seconds = spec.call_seconds(name) or self._policy.call_seconds
 
         def work(session: Session) -> Awaitable[ToolResult]:
             self._called = True

@@ -1,4 +1,4 @@
-"""All connections: opened on first need, one per server, closed together."""
+"""All connections: opened on first need, one for each launch, closed together."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from toolcrib.upstream.connection import Connection, ConnectionHooks, Connection
 from toolcrib.upstream.interim_result import refuse_interim
 from toolcrib.upstream.meeting import OpenLink
 
-ServerHook = Callable[[str], None]
+ServerHook = Callable[[ServerSpec], None]
 
 _NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda _: None, on_tools_changed=lambda: None)
 
 
 class Pool:
-    """Holds a connection per configured server; a changed entry gets a new one, the others go on undisturbed."""
+    """Holds a connection per launch, whatever entries it has; an entry that launches something else gets a new one."""
 
     def __init__(
         self,
         open_link: OpenLink,
         policy: ConnectionPolicy,
         *,
-        known_identity: Callable[[str], Identity | None],
-        on_connected: Callable[[str, Identity], None],
+        known_identity: Callable[[ServerSpec], Identity | None],
+        on_connected: Callable[[ServerSpec, Identity], None],
         on_tools_changed: ServerHook,
     ) -> None:
         self._open_link = open_link
@@ -41,16 +41,20 @@ class Pool:
         self._connections: dict[str, Connection] = {}
 
     async def configure(self, specs: Iterable[ServerSpec], policy: ConnectionPolicy) -> None:
-        """Take a new set of servers; only what changed is closed."""
-        wanted = {spec.name: spec for spec in specs}
+        """Take a new set of servers; only what is launched differently, or no more, is closed."""
+        wanted = {spec.launch_key: spec for spec in reversed(list(specs))}  # of several entries the first one counts
         same_policy, self._policy = policy == self._policy, policy
-        kept = {n: c for n, c in self._connections.items() if same_policy and wanted.get(n) == c.spec}
-        gone = [connection for name, connection in self._connections.items() if name not in kept]
-        self._connections = kept | {name: self._connection(s) for name, s in wanted.items() if name not in kept}
+        kept = {key: one for key, one in self._connections.items() if same_policy and key in wanted}
+        gone = [connection for key, connection in self._connections.items() if key not in kept]
+        for key, connection in kept.items():
+            connection.spec = wanted[key]
+        self._connections = kept | {key: self._connection(spec) for key, spec in wanted.items() if key not in kept}
         await _close_all(gone)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        result = await self._get(call.server).call(call)
+        if call.target is None or call.target.spec is None:
+            raise ServerConnectionError("the call has no server to go to", server=call.server)
+        result = await self._get(call.target.spec).call(call)
         if not result.is_object:
             raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
         refuse_interim(result, call.server)
@@ -58,9 +62,9 @@ class Pool:
 
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
-        """The connection that is kept for this very entry; for any other one that ends with the block, whatever happens."""
-        kept = self._connections.get(spec.name)
-        if kept is not None and kept.spec == spec:
+        """The connection that is kept for this launch; for any other one that ends with the block, whatever happens."""
+        kept = None if spec.is_foreign else self._connections.get(spec.launch_key)
+        if kept is not None:
             yield kept
             return
         passing = Connection(spec, self._open_link, self._policy, _NOBODY_ASKS)
@@ -69,16 +73,16 @@ class Pool:
         finally:
             await passing.close()
 
-    async def connect(self, server: str) -> None:
+    async def connect(self, spec: ServerSpec) -> None:
         """Start a server now rather than on its first call; raises what kept us from it."""
-        await self._get(server).connect()
+        await self._get(spec).connect()
 
-    async def disconnect(self, server: str) -> None:
+    async def disconnect(self, spec: ServerSpec) -> None:
         """Stop a server; the next call starts it again."""
-        await self._get(server).disconnect()
+        await self._get(spec).disconnect()
 
-    def status(self, server: str) -> ServerStatus:
-        connection = self._connections.get(server)
+    def status(self, spec: ServerSpec) -> ServerStatus:
+        connection = self._connections.get(spec.launch_key)
         return DISCONNECTED if connection is None else connection.status
 
     async def close(self) -> None:
@@ -86,17 +90,17 @@ class Pool:
         connections, self._connections = list(self._connections.values()), {}
         await _close_all(connections)
 
-    def _get(self, server: str) -> Connection:
-        connection = self._connections.get(server)
+    def _get(self, spec: ServerSpec) -> Connection:
+        connection = self._connections.get(spec.launch_key)
         if connection is None:
-            raise ServerConnectionError("the server is not configured any more", server=server)
+            raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
 
     def _connection(self, spec: ServerSpec) -> Connection:
         hooks = ConnectionHooks(
-            known_identity=partial(self._known_identity, spec.name),
-            on_connected=partial(self._on_connected, spec.name),
-            on_tools_changed=partial(self._on_tools_changed, spec.name),
+            known_identity=partial(self._known_identity, spec),
+            on_connected=partial(self._on_connected, spec),
+            on_tools_changed=partial(self._on_tools_changed, spec),
         )
         return Connection(spec, self._open_link, self._policy, hooks)
 

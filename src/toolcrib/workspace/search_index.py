@@ -1,9 +1,9 @@
-"""The search index behind the counter: opened from its file, kept up to date, taught in the background, written back."""
+"""The search index of an engine: opened from its file, kept up to date, given vectors in the background, written back."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,14 +53,17 @@ class EncodingBatch:
 
 
 class SearchIndex:
-    """Belongs to the event loop, but for what it says is safe elsewhere."""
+    """Tools in groups, one for each server as a workspace shows it; workspaces that show the same share a group.
 
-    def __init__(self, store: VectorStore, *, path: Path | None, tags: Tags, max_tools: int) -> None:
+    Belongs to the event loop, but for what it says is safe elsewhere.
+    """
+
+    def __init__(self, store: VectorStore, *, path: Path | None, max_tools: int) -> None:
         self._store = store
         self._path = path
-        self._tags = tags
         self.max_tools = max_tools
         self._is_changed = False
+        self._claims: dict[object, frozenset[str]] = {}
 
     @cached_property
     def index(self) -> ToolIndex:
@@ -68,36 +71,49 @@ class SearchIndex:
         kind = loaded_index()
         if self._path is not None:
             try:
-                return kind.load(self._path, tags=self._tags)
+                return kind.load(self._path)
             except ToolcribError as trouble:
                 log.debug("the search index is made anew: %s", trouble.message)
-        return kind(tags=self._tags)
+        return kind()
 
-    def keep_only(self, servers: Collection[str]) -> None:
-        """Drop every server but these."""
-        for server in set(self.index.servers) - set(servers):
-            self.remove(server)
+    def claim(self, owner: object, groups: Iterable[str]) -> None:
+        """Say which groups a workspace searches, in place of what it said before; groups that nobody claims are dropped."""
+        self._claims[owner] = frozenset(groups)
+        self._drop_unclaimed()
 
-    def is_current(self, server: str, mark: str) -> bool:
-        return self.index.mark(server) == mark
+    def release(self, owner: object) -> None:
+        """The same for a workspace that is closed."""
+        if self._claims.pop(owner, None):
+            self._drop_unclaimed()
 
-    def put(self, server: str, tools: Iterable[Tool], mark: str) -> None:
-        """Make a server's tools searchable in place of what was known; by their words until they are learnt."""
-        room = max(0, self.max_tools - len(self.index) + self.index.count(server))
-        self.index.replace(server, list(tools)[:room], mark=mark)
+    def is_current(self, group: str, mark: str) -> bool:
+        return self.index.mark(group) == mark
+
+    def put(self, group: str, tools: Iterable[Tool], mark: str, tags: Tags | None = None) -> None:
+        """Make tools searchable in place of what the group held; by their words until they have vectors."""
+        room = max(0, self.max_tools - len(self.index) + self.index.count(group))
+        self.index.replace(group, list(tools)[:room], mark=mark, tags=tags)
         self._is_changed = True
 
-    def remove(self, server: str) -> None:
-        self.index.remove(server)
-        self._is_changed = True
+    def unencoded(self) -> list[Unencoded]:
+        """The tools that have no vector yet."""
+        return self.index.unencoded(self.max_tools)
+
+    def recalled(self, waiting: Sequence[Unencoded]) -> dict[bytes, bytes]:
+        """The vectors of these tools that an earlier run worked out; safe in a worker thread."""
+        keys, found = [tool.key for tool in waiting], dict[bytes, bytes]()
+        for start in range(0, len(keys), _RECALLED_AT_ONCE):
+            found |= self._known(keys[start : start + _RECALLED_AT_ONCE])
+        return found
 
     def recall(self) -> None:
-        """Take over every vector that an earlier run worked out."""
-        waiting = self.index.unencoded(self.max_tools)
-        for start in range(0, len(waiting), _RECALLED_AT_ONCE):
-            part = waiting[start : start + _RECALLED_AT_ONCE]
-            put = self.index.put_kept(part, self._known([tool.key for tool in part]))
-            self._is_changed = self._is_changed or put > 0
+        """Take over every vector that an earlier run worked out, at once."""
+        waiting = self.unencoded()
+        self.take_recalled(waiting, self.recalled(waiting))
+
+    def take_recalled(self, waiting: Sequence[Unencoded], known: Mapping[bytes, bytes]) -> None:
+        """Give tools those vectors."""
+        self._is_changed = self.index.put_kept(waiting, known) > 0 or self._is_changed
 
     def next_batch(self) -> EncodingBatch | None:
         """Some tools that nothing is known of, or None."""
@@ -124,6 +140,11 @@ class SearchIndex:
                 log.debug("the search index could not be written: %s", trouble)
 
         return write_quietly
+
+    def _drop_unclaimed(self) -> None:
+        for group in set(self.index.servers).difference(*self._claims.values()):
+            self.index.remove(group)
+            self._is_changed = True
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         try:

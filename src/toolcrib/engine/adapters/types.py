@@ -11,10 +11,11 @@ from toolcrib.ccos.contracts import public_name
 from toolcrib.discovery.protocols import CallByName
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.types import TypeExpr
 from toolcrib.schema.convert import convert
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 
 def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:

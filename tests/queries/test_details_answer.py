@@ -10,8 +10,8 @@ import pytest
 from tests.server.agent_tokens import compact, count
 from toolcrib.model.tool import Tool
 from toolcrib.model.view import Parameter, ToolDetails
+from toolcrib.queries.details_answer import encode, render_details
 from toolcrib.schema.details import describe
-from toolcrib.server.details import encode, render_details
 
 
 def shown(found: ToolDetails) -> dict[str, Any]:

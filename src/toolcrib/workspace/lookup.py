@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from toolcrib.errors import ServerNotFound, ToolcribError, ToolDisabled, ToolNotFound
+from toolcrib.errors import ServerNotFound, ToolcribError, ToolNotFound
 from toolcrib.model.advice import NO_SERVERS
+from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.search.suggest import nearest
-from toolcrib.workspace.catalog_view import CatalogView, VisibleTool
+from toolcrib.workspace.catalog_view import CatalogView
 
 MOST_NAMES = 20
 
 
-def admitted(view: CatalogView, server: str, tool: str) -> VisibleTool:
-    """The tool of that name, if it exists and the rules enable it; else the error to answer with is raised."""
-    visible = view.find(server, tool)
+def admitted(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool:
+    """The tool of that name, if it exists and the caller may use it; else the error to answer with is raised."""
+    visible = view.find(server, tool, caller)
     if visible is None or not visible.enabled:
-        raise missing(view, server, tool)
+        raise missing(view, server, tool, caller)
     return visible
 
 
-def missing(view: CatalogView, server: str, tool: str) -> ToolcribError:
-    """The error for a tool that can't be had: disabled, or not there, with the names that may have been meant."""
-    visible = view.find(server, tool)
-    if visible is not None:
-        return ToolDisabled(
-            f"{visible.tool.id} is disabled: {visible.reason}",
-            hint="Only the person who runs this gateway can enable it; look for another tool with search_tools.",
-        )
+def missing(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -> ToolcribError:
+    """The error for a tool that can't be had: why it may not be used, or the names that may have been meant."""
+    visible = view.find(server, tool, caller)
+    refusal = None if visible is None else visible.availability.refusal(visible.tool.id)
+    if refusal is not None:
+        return refusal
     if not view.knows(server):
         known = "list_mcp_servers shows all servers; search_tools finds a tool on any of them."
         return ServerNotFound(
@@ -33,7 +33,7 @@ def missing(view: CatalogView, server: str, tool: str) -> ToolcribError:
             hint=known if view.specs else NO_SERVERS,
             nearest=nearest(server, view.specs),
         )
-    names = [name for name, visible in view.tools(server).items() if visible.enabled]
+    names = [name for name, visible in view.tools(server, caller).items() if visible.enabled]
     return ToolNotFound(
         f"{server!r} has no tool {tool!r}" + _unread(view, server),
         hint="Use one of the names given, or search_tools.",

@@ -18,7 +18,7 @@ from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import ToolRule
 from toolcrib.demo.servers import demo_servers
-from toolcrib.engine.gateway_parts import GatewayParts
+from toolcrib.engine.engine import Engine
 from toolcrib.errors import Problem
 from toolcrib.model.server import StdioLaunch
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -64,14 +64,14 @@ async def test_an_error_that_nobody_foresaw_while_reloading_does_not_end_the_wat
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "toolcrib.yaml", "files")
-    configure = GatewayParts.configure
+    configure = Engine.configure
 
-    async def strained(parts: GatewayParts, fresh: Settings) -> None:
-        monkeypatch.setattr(GatewayParts, "configure", configure)
+    async def strained(engine: Engine, fresh: Settings) -> None:
+        monkeypatch.setattr(Engine, "configure", configure)
         raise RuntimeError("can't start new thread")
 
     async with open_gateway(path, opener=FakeServers(FakeServer("files"))) as gateway:
-        monkeypatch.setattr(GatewayParts, "configure", strained)
+        monkeypatch.setattr(Engine, "configure", strained)
         write(path, "files", "one")
         await eventually(lambda: "can't start new thread" in caplog.text)
         write(path, "files", "web")

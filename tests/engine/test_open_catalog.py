@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.fakes import spec, tool
+from tests.fakes import FakeServer, FakeServers, spec, tool
+from toolcrib import open_gateway
+from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
-from toolcrib.engine.offline import offered, open_catalog, open_offline, rule_book
+from toolcrib.engine.open_catalog import open_store
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.server import ServerSpec
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
+from toolcrib.workspace.workspace import offered, rule_book
 
 READING = ServerReading(Identity("modern", "2026-07-28"), (tool("read"),))
 BOTH = Settings(servers=(spec("files"), spec("web")))
@@ -24,7 +30,7 @@ def paths(tmp_path: Path) -> Paths:
 
 
 def test_the_catalog_is_kept_on_disk(paths: Paths) -> None:
-    catalog = open_catalog(paths)
+    catalog = open_store(paths)
 
     assert isinstance(catalog, SqliteCatalog)
     assert paths.catalog.exists()
@@ -36,7 +42,7 @@ def test_a_disk_that_can_not_be_used_is_reported_and_memory_used(
 ) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
 
-    catalog = open_catalog(Paths.under(tmp_path / "file" / "state"))
+    catalog = open_store(Paths.under(tmp_path / "file" / "state"))
 
     assert isinstance(catalog, MemoryCatalog)
     assert "kept in memory only" in caplog.text
@@ -62,37 +68,41 @@ def test_rules_are_taken_over_with_their_precedence() -> None:
     assert by_refusal.decide("files", "delete_file").tags == ("dangerous",)
 
 
-def test_definitions_of_a_server_that_left_stay_marked_stale_until_it_is_back(paths: Paths) -> None:
-    offline = open_offline(BOTH, paths)
-    for server in BOTH.servers:
-        offline.view.save(server, READING)
+async def stale(*shown: ServerSpec, store: CatalogStore) -> dict[str, bool]:
+    """Which servers are marked as gone once an engine shows these."""
+    async with open_gateway(settings=Settings(servers=shown), opener=FakeServers(FakeServer("files"))):
+        return {record.name: record.stale for record in store.servers().values()}
 
-    offline.configure(replace(BOTH, servers=(spec("files"),)))
-    left = {name: record.stale for name, record in offline.store.servers().items()}
-    kept = [found.name for found in offline.store.tools("web")]
-    offline.configure(BOTH)
-    back = {name: record.stale for name, record in offline.store.servers().items()}
-    offline.store.close()
+
+async def test_definitions_of_a_server_that_left_stay_marked_stale_until_it_is_back() -> None:
+    files, web = spec("files"), spec("web")
+    store = open_store(Paths.of(os.environ))
+    for server in (files, web):
+        store.save_reading(server.name, server.launch_key, READING, time.time())
+
+    left = await stale(files, store=store)
+    kept = [found.name for found in store.tools(web.launch_key)]
+    back = await stale(files, web, store=store)
+    store.close()
 
     assert left == {"files": False, "web": True}
     assert kept == ["read"]
     assert back == {"files": False, "web": False}
 
 
-def test_a_catalog_that_can_not_be_written_is_reported_and_the_stock_is_shown(
-    paths: Paths, caplog: pytest.LogCaptureFixture
+async def test_a_catalog_that_can_not_be_written_is_reported_and_everything_is_shown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    offline = open_offline(BOTH, paths)
-    offline.view.save(spec("web"), READING)
+    def full(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the disk is full")
 
-    class ReadOnly(MemoryCatalog):
-        def mark_stale(self, *_: object, **__: object) -> None:
-            raise StoreUnavailable("the disk is full")
-
-    store = ReadOnly()
-    store.save_reading("gone", "launch", READING, 1.0)
-    replace(offline, store=store).configure(BOTH)
-    offline.store.close()
+    gone = spec("gone")
+    store = open_store(Paths.of(os.environ))
+    store.save_reading("gone", gone.launch_key, READING, time.time())
+    monkeypatch.setattr(SqliteCatalog, "mark_stale", full)
+    async with open_gateway(settings=BOTH, opener=FakeServers(FakeServer("files"), FakeServer("web"))) as gateway:
+        shown = [server.name for server in await gateway.list_servers()]
+    store.close()
 
     assert "the disk is full" in caplog.text
-    assert list(offline.view.specs) == ["files", "web"]
+    assert shown == ["files", "web"]

@@ -1,0 +1,235 @@
+"""The engine: what a process has once, however many configurations are seen through it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from toolcrib.calls.limit_concurrency import LimitConcurrency
+from toolcrib.calls.output_shapes import OutputShapes
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.discovery.reads import ConfiguredReads, ServerReads
+from toolcrib.discovery.refresher import CatalogRefresher
+from toolcrib.engine.adapters.registry import ServiceRegistry
+from toolcrib.engine.from_settings import (
+    audit_file,
+    connection_policy,
+    discovery_options,
+    freshness,
+    link_opener,
+    open_cache,
+    result_files,
+)
+from toolcrib.engine.gateway_rows import OwnGatewayRow
+from toolcrib.engine.indexer import Indexer
+from toolcrib.engine.registry import open_hints
+from toolcrib.errors import StoreUnavailable
+from toolcrib.limits.rate import RateLimiter
+from toolcrib.model.reading import Identity
+from toolcrib.model.server import ServerSpec
+from toolcrib.storage.memory_buckets import MemoryBuckets
+from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.pool import Pool
+from toolcrib.workspace.search_index import SearchIndex
+from toolcrib.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+# How soon what another process wrote into the catalog is taken over here.
+FOLLOW_SECONDS = 1.0
+
+
+class Opener(Protocol):
+    """Opens a link to a server; closed after the last of them."""
+
+    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link: ...
+
+    async def close(self) -> None: ...
+
+
+class Engine:
+    """Catalog, search index, connections, limits, audit log and results, shared by all its workspaces.
+
+    `settings` are those of the configuration that it was opened with; a workspace brings its own for what it shows.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        store: CatalogStore,
+        *,
+        face: str = "library",
+        opener: Opener | None = None,
+        when_learnt: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.settings = settings
+        self.env = env
+        self.face = face
+        self.paths = Paths.of(env)
+        self.store = store
+        self.catalog = Catalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
+        self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
+        self.workspaces: list[Workspace] = []
+        self._opener = opener or link_opener(settings, self.paths, env)
+        self.pool = Pool(
+            self._opener,
+            connection_policy(settings),
+            known_identity=self.catalog.identity,
+            on_connected=self._connected,
+            on_tools_changed=self._tools_changed,
+        )
+        owner = secrets.token_hex(8)
+        self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
+        self.reads = ServerReads(self.pool, self.limiter)
+        self.cache = open_cache(settings, self.paths)
+        self.refresher = self._opened_refresher(owner)
+        self.own_row = OwnGatewayRow(store, owner, face, self._statuses)
+        self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
+        self.audit = audit_file(settings, self.paths)
+        self.results = result_files(settings, self.paths)
+        self.hints = open_hints(settings, self.paths, partial(asyncio.get_running_loop().run_in_executor, None))
+        self.registry = ServiceRegistry(lambda: self.settings, self.paths, self.limiter)
+        self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
+        self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
+        self.catalog.want(lambda: self.specs().values())
+        self.catalog.call_on_change(self.indexer.notice)
+        self.reads_due = False
+        self._follow_now = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+
+    def specs(self) -> dict[str, ServerSpec]:
+        """The servers that some workspace shows, by launch key; of several entries for one the first counts."""
+        shown = [spec for workspace in self.workspaces for spec in workspace.view.specs.values()]
+        return {spec.launch_key: spec for spec in reversed(shown)}
+
+    def options(self) -> DiscoveryOptions:
+        """How servers are read, by the settings."""
+        return discovery_options(self.settings)
+
+    async def start(self, *, read_due: bool = True) -> None:
+        """Begin to follow the catalog, and with `read_due` to read what is due and to index it; waits for no server."""
+        self.reads_due = read_due
+        await self.own_row.start()
+        self._following = asyncio.create_task(self._follow(), name="follow the catalog")
+
+    async def take_in(self, workspace: Workspace) -> None:
+        """See another configuration through this engine."""
+        self.workspaces.append(workspace)
+        await self.apply()
+
+    async def let_go(self, workspace: Workspace) -> None:
+        """Stop seeing a configuration; servers that only it showed are stopped."""
+        self.workspaces.remove(workspace)
+        workspace.search.close()
+        await self.apply()
+
+    async def configure(self, settings: Settings) -> None:
+        """Let other settings hold for what is shared, from now on."""
+        self.settings = settings
+        self.catalog.fresh_seconds = settings.cache_ttl_seconds
+        self.index.max_tools = settings.max_indexed_tools
+        self.refresher.configure(
+            max_parallel=settings.max_parallel_discoveries,
+            freshness=freshness(settings),
+            always_reread=not settings.cache_enabled,
+        )
+        self.cache.tool_ttl_seconds = settings.tool_cache_ttl_seconds
+        self.cache.registry_ttl_seconds = settings.registry_cache_ttl_seconds
+
+    async def apply(self) -> None:
+        """Bring everything in line with what the workspaces show now."""
+        await self.catalog.follow()
+        await self.pool.configure(self.specs().values(), connection_policy(self.settings))
+        await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
+        self.indexer.notice()
+        if self.reads_due:
+            self.refresher.refresh_due()
+
+    def new_workspace(self, settings: Settings) -> Workspace:
+        """One configuration's view of what this engine has; `take_in` opens it."""
+        return Workspace(settings, self.catalog, self.index, built_in=BUILT_IN_TOOLS)
+
+    async def close(self) -> None:
+        """Stop everything that was started; children are gone when this returns."""
+        if self._following is not None:
+            self._following.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._following
+        await self.indexer.close()
+        await self.refresher.close()
+        await self.pool.close()
+        await self._opener.close()
+        await self.own_row.close()
+        await self.output_shapes.close()
+        self.store.close()
+        self.registry.close()
+        if self.hints is not None:
+            self.hints.close()
+
+    def _opened_refresher(self, owner: str) -> CatalogRefresher:
+        return CatalogRefresher(
+            self.catalog,
+            ConfiguredReads(self.reads, self.options),
+            self.specs,
+            owner=owner,
+            max_parallel=self.settings.max_parallel_discoveries,
+            freshness=freshness(self.settings),
+            always_reread=not self.settings.cache_enabled,
+            # The catalog knows better from now on.
+            on_read=lambda spec: self.cache.clear_server(spec.name),
+        )
+
+    async def _follow(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._follow_now.wait(), FOLLOW_SECONDS)
+            self._follow_now.clear()
+            try:
+                await self.catalog.follow()
+            except Exception as trouble:  # the next look may succeed
+                is_debug = log.isEnabledFor(logging.DEBUG)
+                log.warning("the catalog could not be followed: %r", trouble, exc_info=is_debug)
+
+    def _connected(self, spec: ServerSpec, identity: Identity) -> None:
+        """What is known of a server that came back is looked up anew; one that is another version by now is read again."""
+        self.catalog.doubt(spec)
+        self._follow_now.set()
+        known = self.catalog.identity(spec)
+        if known is not None and _differ(known, identity):
+            self.refresher.refresh(spec)
+
+    def _tools_changed(self, spec: ServerSpec) -> None:
+        self.refresher.changed(spec)
+
+    def _statuses(self) -> dict[str, str]:
+        return {key: self.pool.status(spec).state for key, spec in self.specs().items()}
+
+
+def _differ(known: Identity, met: Identity) -> bool:
+    return known.era != met.era or known.server_info.get("version") != met.server_info.get("version")
+
+
+def _mark_gone(store: CatalogStore, shown: Iterable[str]) -> None:
+    """What is known of servers that left the configuration stays, marked as stale."""
+    try:
+        records = store.servers()
+        gone = [key for key, record in records.items() if key not in shown and not record.stale]
+        back = [key for key, record in records.items() if key in shown and record.stale]
+        if gone:
+            store.mark_stale(gone)
+        if back:
+            store.mark_stale(back, stale=False)
+    except StoreUnavailable as trouble:
+        log.warning("the catalog could not be updated: %s", trouble.message)

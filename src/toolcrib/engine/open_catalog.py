@@ -1,0 +1,58 @@
+"""What needs no server process: the catalog on disk, and one configuration's view of it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.store import CatalogStore
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.errors import StoreUnavailable
+from toolcrib.storage.memory import MemoryCatalog
+from toolcrib.storage.sqlite import SqliteCatalog
+from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.search_index import SearchIndex
+from toolcrib.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCatalog:
+    """The catalog, and a workspace over it; for whoever only looks."""
+
+    store: CatalogStore
+    workspace: Workspace
+
+    @property
+    def view(self) -> CatalogView:
+        return self.workspace.view
+
+    def look_again(self) -> None:
+        """Take over what was written since."""
+        self.view.catalog.look()
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def open_reading(settings: Settings, paths: Paths) -> OpenCatalog:
+    """For a command that only looks: the catalog stays as it is."""
+    store = open_store(paths)
+    catalog = Catalog(store, now=time.time)
+    catalog.look()
+    index = SearchIndex(store, path=paths.search_index, max_tools=settings.max_indexed_tools)
+    return OpenCatalog(store, Workspace(settings, catalog, index, built_in=BUILT_IN_TOOLS))
+
+
+def open_store(paths: Paths) -> CatalogStore:
+    """The catalog on disk, or one in memory where the disk can't be used."""
+    try:
+        return SqliteCatalog(paths.catalog)
+    except StoreUnavailable as trouble:
+        log.warning("the catalog is kept in memory only: %s", trouble.message)
+        return MemoryCatalog()

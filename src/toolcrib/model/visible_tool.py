@@ -1,0 +1,32 @@
+"""A tool as callers meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolcrib.model.availability import ENABLED, Availability
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTool:
+    """A tool under its public name, whether it may be used, and its tags; `spec` is None for a built-in one."""
+
+    tool: Tool
+    upstream_name: str
+    availability: Availability = ENABLED
+    tags: tuple[str, ...] = ()
+    spec: ServerSpec | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.availability.is_callable
+
+    @property
+    def is_fallback(self) -> bool:
+        return self.availability.state == "fallback"
+
+
+VisibleTools = Mapping[str, VisibleTool]

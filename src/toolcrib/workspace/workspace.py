@@ -1,0 +1,50 @@
+"""One configuration seen through the engine: the servers and tools it shows, and the search over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.config.settings import Settings
+from toolcrib.errors import ConfigurationError
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool import Tool
+from toolcrib.rules.rule import Rule
+from toolcrib.rules.rulebook import RuleBook
+from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.search_index import SearchIndex
+from toolcrib.workspace.tool_search import ToolSearch
+
+
+class Workspace:
+    """The settings in force, and what they make of the engine's catalog and index."""
+
+    def __init__(
+        self, settings: Settings, catalog: Catalog, index: SearchIndex, *, built_in: Sequence[Tool] = ()
+    ) -> None:
+        self.settings = settings
+        self.view = CatalogView(catalog, built_in=built_in)
+        self.search = ToolSearch(self.view, index, max_enabled=settings.max_tools)
+        self.configure(settings, rule_book(settings))
+
+    def configure(self, settings: Settings, rules: RuleBook) -> None:
+        """Let other settings, with their rules, hold from now on."""
+        self.settings = settings
+        self.search.max_enabled = settings.max_tools
+        self.view.configure(offered(settings), rules)
+
+
+def offered(settings: Settings) -> tuple[ServerSpec, ...]:
+    """The servers that are offered; none while discovery is switched off."""
+    return tuple(spec for spec in settings.servers if spec.enabled) if settings.enabled else ()
+
+
+def rule_book(settings: Settings) -> RuleBook:
+    """The rules as they decide; a pattern that can't be read is reported with the file it stands in."""
+    rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
+    try:
+        return RuleBook(rules, settings.rule_precedence)
+    except ConfigurationError as error:
+        source = str(settings.file or "")
+        raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
