@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from toolcrib import Gateway
+from toolcrib.clients.display import DISPLAYS, ClientDisplay
 from toolcrib.gateway import FIRST_READING_SECONDS
-from toolcrib.model.client_display import DISPLAYS, ClientDisplay
 from toolcrib.server.definitions import META_TOOL_NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

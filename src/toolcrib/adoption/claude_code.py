@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.steps import Placing, trouble
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.edit.changes import Place, look_up
 from toolcrib.errors import ConfigurationError, Problem

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolcrib.adoption.environment import NOTHING, Environment
 from toolcrib.adoption.own_launch import OwnLaunch
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.source_types import SOURCE_TYPES, SourceType
 from toolcrib.edit.changes import Place
 from toolcrib.edit.document import Format

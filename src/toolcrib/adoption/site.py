@@ -18,7 +18,7 @@ from toolcrib.adoption.own_file import OwnFile, own_config_path
 from toolcrib.adoption.own_launch import OwnLaunch, own_launch
 from toolcrib.adoption.steps import Placing, Replace, trouble
 from toolcrib.adoption.writer import Writer
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.documents import is_there, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.paths import Paths

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.config import client_paths
-from toolcrib.config.client_paths import Machine, Places, nowhere
+from toolcrib.clients import machine
+from toolcrib.clients.machine import Machine, Places, nowhere
 from toolcrib.config.documents import MAX_FILE_BYTES
 from toolcrib.config.importers.amazon_q import read_amazon_q
 from toolcrib.config.importers.antigravity import read_antigravity
@@ -55,40 +55,38 @@ class SourceType:
 
 
 SOURCE_TYPES: Mapping[str, SourceType] = {
-    "claude-desktop": SourceType(
-        read_claude_desktop, client_paths.claude_desktop, client_paths.claude_desktop_of_the_store
-    ),
+    "claude-desktop": SourceType(read_claude_desktop, machine.claude_desktop, machine.claude_desktop_of_the_store),
     # Its file also holds the history of all conversations.
-    "claude-code": SourceType(read_claude_code, client_paths.claude_code, max_bytes=64 * 1024 * 1024),
-    "cursor": SourceType(read_cursor, client_paths.cursor),
-    "vscode": SourceType(read_vscode, client_paths.vscode, client_paths.vscode_variants),
-    "windsurf": SourceType(read_windsurf, client_paths.windsurf, client_paths.windsurf_plugin),
-    "cline": SourceType(read_cline, client_paths.cline),
-    "roo": SourceType(read_roo, client_paths.roo),
-    "zed": SourceType(read_zed, client_paths.zed),
-    "continue": SourceType(read_continue, client_paths.continue_dev),
-    "goose": SourceType(read_goose, client_paths.goose),
-    "codex": SourceType(read_codex, client_paths.codex),
-    "gemini": SourceType(read_gemini, client_paths.gemini),
+    "claude-code": SourceType(read_claude_code, machine.claude_code, max_bytes=64 * 1024 * 1024),
+    "cursor": SourceType(read_cursor, machine.cursor),
+    "vscode": SourceType(read_vscode, machine.vscode, machine.vscode_variants),
+    "windsurf": SourceType(read_windsurf, machine.windsurf, machine.windsurf_plugin),
+    "cline": SourceType(read_cline, machine.cline),
+    "roo": SourceType(read_roo, machine.roo),
+    "zed": SourceType(read_zed, machine.zed),
+    "continue": SourceType(read_continue, machine.continue_dev),
+    "goose": SourceType(read_goose, machine.goose),
+    "codex": SourceType(read_codex, machine.codex),
+    "gemini": SourceType(read_gemini, machine.gemini),
     # A descendant of Gemini CLI that kept its file.
-    "qwen": SourceType(read_gemini, client_paths.qwen),
-    "antigravity": SourceType(read_antigravity, client_paths.antigravity),
-    "junie": SourceType(read_junie, client_paths.junie, client_paths.junie_others),
-    "jetbrains": SourceType(read_jetbrains, client_paths.jetbrains, client_paths.jetbrains_products),
-    "copilot-jetbrains": SourceType(read_copilot_jetbrains, client_paths.copilot_jetbrains),
-    "copilot-cli": SourceType(read_copilot_cli, client_paths.copilot_cli),
-    "lm-studio": SourceType(read_lm_studio, client_paths.lm_studio),
-    "opencode": SourceType(read_opencode, client_paths.opencode, client_paths.opencode_others),
-    "kiro": SourceType(read_kiro, client_paths.kiro),
-    "warp": SourceType(read_warp, client_paths.warp),
-    "amazon-q": SourceType(read_amazon_q, client_paths.amazon_q, client_paths.amazon_q_agents),
-    "crush": SourceType(read_crush, client_paths.crush),
+    "qwen": SourceType(read_gemini, machine.qwen),
+    "antigravity": SourceType(read_antigravity, machine.antigravity),
+    "junie": SourceType(read_junie, machine.junie, machine.junie_others),
+    "jetbrains": SourceType(read_jetbrains, machine.jetbrains, machine.jetbrains_products),
+    "copilot-jetbrains": SourceType(read_copilot_jetbrains, machine.copilot_jetbrains),
+    "copilot-cli": SourceType(read_copilot_cli, machine.copilot_cli),
+    "lm-studio": SourceType(read_lm_studio, machine.lm_studio),
+    "opencode": SourceType(read_opencode, machine.opencode, machine.opencode_others),
+    "kiro": SourceType(read_kiro, machine.kiro),
+    "warp": SourceType(read_warp, machine.warp),
+    "amazon-q": SourceType(read_amazon_q, machine.amazon_q, machine.amazon_q_agents),
+    "crush": SourceType(read_crush, machine.crush),
     # After the clients: where one of them has Docker's own gateway, its servers are not wanted twice.
     "docker-mcp": SourceType(
         read_docker_mcp,
-        client_paths.docker_mcp,
-        client_paths.docker_toolkit,
-        companions=client_paths.beside_docker_registry,
+        machine.docker_mcp,
+        machine.docker_toolkit,
+        companions=machine.beside_docker_registry,
     ),
     "mcp-json": SourceType(read_mcp_json),
     "custom": SourceType(read_custom),

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
-from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.queries.listing import server_list, tool_list
 from toolcrib.search.suggest import nearest

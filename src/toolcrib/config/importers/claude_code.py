@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.clients.dialects import BRACES
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import BRACES
 from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map, map_of, servers_section
 from toolcrib.errors import Problem
 from toolcrib.model.server import Origin, ServerSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.config.dialects import SHOUTED_BRACES
+from toolcrib.clients.dialects import SHOUTED_BRACES
 from toolcrib.config.importers.client_entries import Manner, mcp_servers_importer
 
 read_claude_desktop = mcp_servers_importer(Manner(dialect=SHOUTED_BRACES))

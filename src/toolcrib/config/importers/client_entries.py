@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from toolcrib.clients.dialects import RUNS_A_COMMAND, Dialect, Ours, as_it_is, literal
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import RUNS_A_COMMAND, Dialect, Ours, as_it_is, literal
 from toolcrib.config.servers import named_entries, read_entry, read_servers
 from toolcrib.config.values import join, kind_of
 from toolcrib.errors import Problem

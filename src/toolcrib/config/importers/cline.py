@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolcrib.config.dialects import literal
+from toolcrib.clients.dialects import literal
 from toolcrib.config.importers.client_entries import Entry, Manner, mcp_servers_importer
 
 

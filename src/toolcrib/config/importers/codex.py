@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.clients.dialects import Ours, literal, reference
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import Ours, literal, reference
 from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, list_of, map_of
 from toolcrib.model.server import Origin, ServerSpec
 

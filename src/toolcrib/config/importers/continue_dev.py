@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.clients.dialects import DOUBLE_BRACES
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import DOUBLE_BRACES
 from toolcrib.config.importers.client_entries import (
     LEFT_OUT,
     Entry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.config.dialects import BARE_OR_BRACES, EDITOR
+from toolcrib.clients.dialects import BARE_OR_BRACES, EDITOR
 from toolcrib.config.importers.client_entries import Entry, Manner, map_of, mcp_servers_importer
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.clients.dialects import SHELL
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import SHELL
 from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map
 from toolcrib.model.server import Origin, ServerSpec
 

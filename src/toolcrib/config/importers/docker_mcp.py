@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolcrib.clients.dialects import SHOUTED_BRACES, Ours, reference
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import SHOUTED_BRACES, Ours, reference
 from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.importers.client_entries import (
     Entry,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.clients.dialects import Ours, dialect, hidden, literal, reference
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import Ours, dialect, hidden, literal, reference
 from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of, texts_of
 from toolcrib.errors import Problem
 from toolcrib.model.server import Origin, ServerSpec

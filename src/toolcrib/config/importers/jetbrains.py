@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolcrib.clients.dialects import literal
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import literal
 from toolcrib.config.importers.client_entries import EntryImport, Manner, list_of, mcp_servers_importer
 from toolcrib.config.xml_text import ATTRIBUTES, CHILDREN, TAG
 from toolcrib.model.server import Origin, ServerSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.config.dialects import literal
+from toolcrib.clients.dialects import literal
 from toolcrib.config.importers.client_entries import Manner, mcp_servers_importer
 
 read_junie = mcp_servers_importer(Manner(dialect=literal))

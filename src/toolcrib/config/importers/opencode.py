@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolcrib.clients.dialects import dialect, reference
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import dialect, reference
 from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map, map_of
 from toolcrib.model.server import Origin, ServerSpec
 

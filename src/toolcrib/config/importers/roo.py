@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.config.dialects import EDITOR
+from toolcrib.clients.dialects import EDITOR
 from toolcrib.config.importers.client_entries import Manner, mcp_servers_importer
 
 read_roo = mcp_servers_importer(Manner(dialect=EDITOR))

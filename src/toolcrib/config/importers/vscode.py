@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.clients.dialects import EDITOR
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import EDITOR
 from toolcrib.config.importers.client_entries import EntryImport, Manner, is_map, map_of
 from toolcrib.model.server import Origin, ServerSpec
 
