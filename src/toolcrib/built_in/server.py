@@ -10,7 +10,8 @@ import msgspec
 from toolcrib.built_in.read_result import excerpt
 from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.missing import admitted
-from toolcrib.clients.display import ClientDisplay, display_of
+from toolcrib.clients.display import ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.server import BUILT_IN_SERVER

@@ -17,7 +17,8 @@ from toolcrib.calls.observe import Observe
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
 from toolcrib.calls.validate_arguments import ValidateArguments
-from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.adapters.capabilities import capability_desk

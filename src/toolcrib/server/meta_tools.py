@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import Caller, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
