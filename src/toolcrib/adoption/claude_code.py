@@ -122,9 +122,8 @@ class ClaudeEntry:
     def _found(self) -> Any:
         if not is_there(self.path):
             return None
-        return look_up(
-            parse_document(read_bytes(self.path, SOURCE_TYPES[CLAUDE_CODE.name].max_bytes), self.path), self.place
-        )
+        content = read_bytes(self.path, SOURCE_TYPES[CLAUDE_CODE.name].max_bytes)
+        return look_up(parse_document(content, self.path), self.place)
 
     def _run(self, command: tuple[str, ...]) -> None:
         """Run it where it means the right folder; an error of it is one of this step."""
