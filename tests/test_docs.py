@@ -13,7 +13,6 @@ import pytest
 
 from toolcrib import Gateway
 from toolcrib.gateway import FIRST_READING_SECONDS
-from toolcrib.model.client_display import DISPLAYS, ClientDisplay
 from toolcrib.server.definitions import META_TOOL_NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -71,22 +70,6 @@ def test_the_example_of_the_search_page_finds_what_it_promises() -> None:
     with contextlib.redirect_stdout(said):
         exec(compile(block, "search.md", "exec"), {"__name__": "__main__"})
     assert said.getvalue().splitlines() == PROMISED.findall(block)
-
-
-def row(name: str, display: ClientDisplay) -> str:
-    """How the page for agents tells of a client."""
-    shows = {"structured": "structuredContent in place of the text", "content": "the content", "both": "both"}
-    size = "`maxResultBytes`" if display.max_bytes is None else f"{display.max_bytes} bytes"
-    quoted = " as JSON" if display.is_quoted else ", of both together" if display.shows == "both" else ""
-    lines = f", or {display.max_lines} lines" if display.max_lines else ""
-    return f"| `{name}` | {shows[display.shows]} | {size}{quoted}{lines} |"
-
-
-def test_the_clients_on_the_page_for_agents_are_those_of_the_code() -> None:
-    page = (DOCS / "agents.md").read_text(encoding="utf-8")
-    table = [line for line in page.splitlines() if line.startswith("| `")]
-
-    assert table == [row(name, display) for name, display in DISPLAYS.items()]
 
 
 def test_every_example_promises_something() -> None:

@@ -21,6 +21,7 @@ from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.model.tool import Tool
 from toolcrib.queries.details_answer import render_details
 from toolcrib.server.instructions import gateway_instructions
+from toolcrib.storage.sqlite import SqliteCatalog
 
 OWNER = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.adopt import carry_out
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.plan import Plan
 from toolcrib.adoption.release import ReleasePlan, carry_out_release
 from toolcrib.adoption.site import Site
 from toolcrib.adoption.steps import Replace
 from toolcrib.cli.main import main
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.os_keyring import OsKeyring
 
 DESKTOP = b"""{

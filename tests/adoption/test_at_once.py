@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tests.adoption.home import CODEX, CURSOR, DESKTOP, Home, contents
 from toolcrib.adoption.adopt import plan_adoption
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.release import plan_release
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.errors import ConfigurationError
 

@@ -9,8 +9,9 @@ import pytest
 
 from tests.adoption.home import CODEX
 from toolcrib.adoption.client_file import ClientFile
-from toolcrib.adoption.clients import CLIENTS
-from toolcrib.adoption.own_launch import OwnLaunch, own_launch
+from toolcrib.adoption.own_launch import own_launch
+from toolcrib.clients.own_entry import OwnLaunch
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
 
 WRITABLE = [name for name, client in CLIENTS.items() if not client.has_program]
@@ -91,8 +92,3 @@ def test_what_the_shell_says_about_files_is_written_down_for_programs_that_have_
     assert launch.args[-3:] == ("--config", str(tmp_path / "c.yaml"), "serve")
     assert launch.env == {"TOOLCRIB_HOME": str(Path.cwd() / "rel")}
     assert os.access(launch.command, os.X_OK)
-
-
-def test_the_page_about_adopting_names_every_client():
-    page = (Path(__file__).parents[2] / "docs" / "adopting.md").read_text(encoding="utf-8")
-    assert [name for name in CLIENTS if f"`{name}`" not in page] == []

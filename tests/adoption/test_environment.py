@@ -8,8 +8,8 @@ import tomllib
 
 import pytest
 
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.own_launch import own_launch
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
 from toolcrib.config.secret_refs import child_environment, resolve_launch
 from toolcrib.edit.changes import look_up

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.adoption.clients import CLIENTS
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
 from toolcrib.config.load import load_settings
 from toolcrib.edit.changes import look_up

@@ -25,7 +25,7 @@ def test_every_setting_is_documented_in_its_own_words(scalar):
         reference.entry_table,
         reference.rule_table,
         reference.introspection_table,
-        reference.source_types,
+        reference.source_formats,
     ],
 )
 def test_the_tables_of_the_docs_are_those_of_the_code(render):

@@ -15,8 +15,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.site import Site
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
 
 BOUND_SECONDS = 45.0

@@ -15,9 +15,9 @@ from mcp.client.stdio import stdio_client
 
 from tests.journeys.http_gateway import BOUND_SECONDS
 from tests.journeys.http_upstream import Clinic
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.site import Site
 from toolcrib.cli.main import main
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
 
 TELLER = """

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.model.call import ToolResult
-from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.server.client_fit import fitted, limit_for
 
 IMAGE = {"type": "image", "data": "QUJD" * 10_000, "mimeType": "image/png"}

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from toolcrib.adoption.client_file import ClientFile
 from toolcrib.adoption.client_steps import client_steps
-from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.plan import ClientPlan, Plan
 from toolcrib.adoption.planner import Planner
 from toolcrib.adoption.records import recorded
@@ -16,6 +15,8 @@ from toolcrib.adoption.site import Site
 from toolcrib.adoption.vault_step import KeepSecrets
 from toolcrib.adoption.writer import Writer
 from toolcrib.adoption.writes import PRIVATE
+from toolcrib.clients.client import Client
+from toolcrib.clients.table import CLIENTS
 from toolcrib.errors import ConfigurationError
 
 

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.steps import Placing, trouble
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.claude_code import CLAUDE_CODE, FOLDERS, SERVERS
+from toolcrib.clients.machine import Machine
 from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.edit.changes import Place, look_up
 from toolcrib.errors import ConfigurationError, Problem
 
-SERVERS = "mcpServers"
-FOLDERS = "projects"
-MAX_BYTES = 64 * 1024 * 1024
 _PROGRAM = "claude"
 _RUN_SECONDS = 60.0
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -123,7 +122,8 @@ class ClaudeEntry:
     def _found(self) -> Any:
         if not is_there(self.path):
             return None
-        return look_up(parse_document(read_bytes(self.path, MAX_BYTES), self.path), self.place)
+        content = read_bytes(self.path, SOURCE_TYPES[CLAUDE_CODE.name].max_bytes)
+        return look_up(parse_document(content, self.path), self.place)
 
     def _run(self, command: tuple[str, ...]) -> None:
         """Run it where it means the right folder; an error of it is one of this step."""

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolcrib.adoption.client_file import ClientFile
-from toolcrib.adoption.clients import Entry
+from toolcrib.clients.own_entry import Entry
 from toolcrib.edit.changes import Change, Place, Put
 from toolcrib.model.server import BUILT_IN_SERVER
-
-# The only list of an entry that may grow; in all others what is there was chosen.
-_NAMES = "env_vars"
 
 
 def free_key(taken: Iterable[str]) -> str:
@@ -30,19 +27,22 @@ def added(file: ClientFile, key: str, entry: Entry, count: int) -> list[Change]:
     return [Put(place, named), *([Put((*file.client.allowed, len(allowed)), key)] if allowed is not None else [])]
 
 
-def refreshed(place: Place, there: Entry, wanted: Entry) -> list[Change]:
-    """The changes that give an entry of ours what it lacks; what is there stays as it is."""
-    return list(_lacking(place, there, wanted))
+def refreshed(place: Place, there: Entry, wanted: Entry, *, names_key: str) -> list[Change]:
+    """The changes that give an entry of ours what it lacks; what is there stays as it is.
+
+    Only the list under `names_key` may grow; in all others what is there was chosen.
+    """
+    return list(_lacking(place, there, wanted, names_key))
 
 
-def _lacking(place: Place, there: Entry, wanted: Entry) -> Iterator[Change]:
+def _lacking(place: Place, there: Entry, wanted: Entry, names_key: str) -> Iterator[Change]:
     for key, value in wanted.items():
         known = there.get(key)
         if key not in there:
             yield Put((*place, key), value)
         elif isinstance(known, dict) and isinstance(value, dict):
-            yield from _lacking((*place, key), known, value)
-        elif key == _NAMES and isinstance(known, list):
+            yield from _lacking((*place, key), known, value, names_key)
+        elif key == names_key and isinstance(known, list):
             names = [*known, *(name for name in value if name not in known)]
             if names != known:
                 yield Put((*place, key), names)

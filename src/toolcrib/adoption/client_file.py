@@ -8,13 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toolcrib.adoption.claude_code import FOLDERS, SERVERS, only_servers
-from toolcrib.adoption.clients import Client
+from toolcrib.adoption.claude_code import only_servers
 from toolcrib.adoption.fit import why_it_stays
 from toolcrib.adoption.read_back import checked
+from toolcrib.clients.claude_code import FOLDERS, SERVERS
+from toolcrib.clients.client import Client
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
+from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.edit.changes import Change, EditRefused, Place, look_up
 from toolcrib.edit.document import edited
 from toolcrib.errors import ConfigurationError, Problem
@@ -50,7 +52,7 @@ class ClientFile:
     def read(cls, client: Client, path: Path) -> ClientFile:
         if not is_there(path):
             return cls(client, path, None)
-        content = read_bytes(path, client.source_type.max_bytes)
+        content = read_bytes(path, SOURCE_TYPES[client.name].max_bytes)
         return cls(client, path, only_servers(content, path) if client.has_program else content)
 
     @cached_property
@@ -121,7 +123,7 @@ class ClientFile:
         findings = Findings()
         # The importer sees a document with this entry alone, so that what it gives and says is about this one.
         alone = {SERVERS: {key: raw}} if folder else _with_only(self.document, self.container, key, raw)
-        specs = self.client.source_type.read(alone, Origin(self.client.name, str(self.path)), findings)
+        specs = SOURCE_TYPES[self.client.name].read(alone, Origin(self.client.name, str(self.path)), findings)
         if len(specs) != 1:
             problems = [problem.message for problem in (*findings.fatal, *findings.problems)]
             why = problems[0] if problems else "it is not a server that can be started"

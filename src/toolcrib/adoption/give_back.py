@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.client_file import ClientFile
-from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.journal import ClientRecord, Journal, MovedServer, client_of, digest
 from toolcrib.adoption.secrets import Vault, opened
 from toolcrib.adoption.site import Site
+from toolcrib.clients.client import Client
+from toolcrib.clients.table import CLIENTS
 from toolcrib.edit.changes import Change, Drop, Place, Put, look_up
 
 BY_HAND = "by hand"

@@ -9,9 +9,9 @@ from typing import Any
 
 from toolcrib.adoption.claude_code import why_not_given_back
 from toolcrib.adoption.client_file import ClientFile, Listed
-from toolcrib.adoption.clients import Client
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.site import Site
+from toolcrib.clients.client import Client
 
 _KEPT = "you asked to keep it there"
 _NOT_HELD = "it says something that our own file can't hold, such as half a character"

@@ -5,27 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from toolcrib.clients.own_entry import OwnLaunch
 from toolcrib.model.server import BUILT_IN_SERVER
 
 # Where our files are, when TOOLCRIB_HOME does not say.
 _FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _UV_ENVIRONMENTS = ("archive-v0", "environments-v2")
-
-
-@dataclass(frozen=True, slots=True)
-class OwnLaunch:
-    """The command, its arguments and its variables, before any client's spelling.
-
-    `names` are variables that the client hands on as they are, where it can be asked to.
-    """
-
-    command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
 
 
 def own_launch(env: Mapping[str, str], config: Path | None, *, python: Path | None = None) -> OwnLaunch:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from toolcrib.adoption.client_file import ClientFile, Listed
-from toolcrib.adoption.clients import Client, Entry
 from toolcrib.adoption.journal import JournalFile
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.secrets import hidden_values
+from toolcrib.clients.client import Client
+from toolcrib.clients.own_entry import Entry
 from toolcrib.edit.changes import EditRefused, Put
 from toolcrib.edit.document import edited
 from toolcrib.masking.texts import mask_text

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from toolcrib.adoption.claude_code import words
 from toolcrib.adoption.client_entry import added, free_key, refreshed
 from toolcrib.adoption.client_file import ClientFile, Listed
-from toolcrib.adoption.clients import Client, Entry
 from toolcrib.adoption.environment import needed_variables
 from toolcrib.adoption.judge import Judge, unclear_keys
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.plan import ClientPlan, Move, Plan
 from toolcrib.adoption.secrets import Vault, moved_to_vault, named_secrets, with_secrets
 from toolcrib.adoption.site import Site
+from toolcrib.clients.client import Client
+from toolcrib.clients.own_entry import Entry
 from toolcrib.config.names import shorten, slug
 from toolcrib.config.written_entry import entry_of
 from toolcrib.edit.changes import Change, Drop
@@ -112,7 +113,8 @@ class Planner:
         if key:
             return added(found.file, key, entry, len(found.listed))
         if found.ours and self._is_written_by_us(found.ours, found.file):
-            return refreshed(found.ours.place, found.ours.raw, entry)
+            names_key = found.file.client.environment.names_key
+            return refreshed(found.ours.place, found.ours.raw, entry, names_key=names_key)
         return []
 
     def _is_written_by_us(self, ours: Listed, file: ClientFile) -> bool:

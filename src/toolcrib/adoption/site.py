@@ -11,14 +11,16 @@ from pathlib import Path
 
 from toolcrib.adoption.claude_code import find_claude
 from toolcrib.adoption.client_file import ClientFile
-from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.journal import Journal, JournalFile
 from toolcrib.adoption.leftovers import clear_backups, clear_temporaries
 from toolcrib.adoption.own_file import OwnFile, own_config_path
-from toolcrib.adoption.own_launch import OwnLaunch, own_launch
+from toolcrib.adoption.own_launch import own_launch
 from toolcrib.adoption.steps import Placing, Replace, trouble
 from toolcrib.adoption.writer import Writer
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.client import Client
+from toolcrib.clients.machine import Machine
+from toolcrib.clients.own_entry import OwnLaunch
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import is_there, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.paths import Paths

@@ -9,9 +9,10 @@ import msgspec
 
 from toolcrib.built_in.read_result import excerpt
 from toolcrib.built_in.result_store import ResultStore
+from toolcrib.clients.display import ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.errors import ToolNotFound
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.client_display import ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import split_id
 from toolcrib.workspace.catalog_view import CatalogView

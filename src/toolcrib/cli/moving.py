@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from toolcrib.adoption.clients import CLIENTS, Client
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.site import Site
 from toolcrib.adoption.writer import Writer
@@ -20,6 +19,8 @@ from toolcrib.cli.exits import CONFIGURATION, USAGE
 from toolcrib.cli.moving_parsers import WrongWords
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal, home_as_tilde
+from toolcrib.clients.client import Client
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
 from toolcrib.masking.masker import Masker

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from toolcrib.adoption.clients import CLIENTS
 from toolcrib.adoption.give_back import BY_HAND
 from toolcrib.adoption.release import ReleasePlan, carry_out_release, plan_release
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.moving import Work, client_named, perform, planned, say, show_json, site_of, tilde
+from toolcrib.clients.table import CLIENTS
 from toolcrib.config.os_keyring import OsKeyring
 
 _HOW = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import parse_document
 from toolcrib.config.endpoints import apply_endpoints

@@ -9,7 +9,7 @@ from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.introspection import INTROSPECTION_KEYS
 from toolcrib.config.setting_field import Scalar
 from toolcrib.config.settings import SCALARS
-from toolcrib.config.source_types import SOURCE_TYPES
+from toolcrib.config.source_types import FORMATS
 from toolcrib.config.tool_rules import RULE_KEYS
 
 
@@ -44,9 +44,9 @@ def introspection_table() -> str:
     return _key_table(INTROSPECTION_KEYS)
 
 
-def source_types() -> str:
-    """The types of source, in one line."""
-    return ", ".join(f"`{name}`" for name in SOURCE_TYPES)
+def source_formats() -> str:
+    """The types of source that are no AI clients, in one line."""
+    return ", ".join(f"`{name}`" for name in FORMATS)
 
 
 def _key_table(keys: Mapping[str, str]) -> str:
@@ -71,7 +71,7 @@ def _described(scalar: Scalar) -> str:
 
 
 def main() -> None:
-    tables = (settings_table(), entry_table(), rule_table(), introspection_table(), source_types())
+    tables = (settings_table(), entry_table(), rule_table(), introspection_table(), source_formats())
     sys.stdout.write("\n\n".join(tables) + "\n")
 
 

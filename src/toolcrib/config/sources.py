@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolcrib.clients.machine import Machine, Places
 from toolcrib.config.bridges import without_bridges
-from toolcrib.config.client_paths import Machine, Places
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.names import did_you_mean

@@ -16,6 +16,8 @@ from toolcrib.calls.observe import Observe
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
 from toolcrib.calls.validate_arguments import ValidateArguments
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.adapters.capabilities import capability_desk
@@ -28,7 +30,6 @@ from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.queries.listing import LIST_MORE
 from toolcrib.schema.validate import ArgumentChecker

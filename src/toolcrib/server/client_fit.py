@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from toolcrib.clients.display import ClientDisplay
 from toolcrib.model.call import ToolResult
-from toolcrib.model.client_display import ClientDisplay
 
 _encode = msgspec.json.Encoder().encode
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
+from toolcrib.clients.table import display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import Caller
-from toolcrib.model.client_display import ALL_OF_THE_CONTENT, ClientDisplay, display_of
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.queries.details_answer import render_details
 from toolcrib.queries.json_forms import failure_json, search_json

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.config.conftest import write
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.settings import Source
 from toolcrib.config.source_types import SOURCE_TYPES

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from toolcrib.clients.sections import Entry, map_of
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.importers.client_entries import Entry, is_map, map_of
+from toolcrib.config.importers.client_entries import is_map
 from toolcrib.config.servers import read_entry
 from toolcrib.config.values import join, kind_of
 from toolcrib.model.server import Origin, ServerSpec

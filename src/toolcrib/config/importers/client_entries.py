@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from toolcrib.clients.dialects import RUNS_A_COMMAND, Dialect, Ours, literal
+from toolcrib.clients.sections import LEFT_OUT, REFERRING_KEYS, Entry, Manner, OpenedFile, SectionsOf
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import RUNS_A_COMMAND, Dialect, Ours, as_it_is, literal
 from toolcrib.config.servers import named_entries, read_entry, read_servers
 from toolcrib.config.values import join, kind_of
 from toolcrib.errors import Problem
-from toolcrib.model.server import Origin, ServerSpec, Transport
+from toolcrib.model.server import Origin, ServerSpec
 
-Entry = Mapping[str, Any]
 Importer = Callable[[Any, Origin, Findings], list[ServerSpec]]
 
 _COMMON_KEYS: Mapping[str, str] = {
@@ -25,23 +26,7 @@ _COMMON_KEYS: Mapping[str, str] = {
     "transportType": "type",
     "disabledTools": "denyTools",
 }
-_REFERRING_KEYS = frozenset(("command", "args", "env", "envFile", "cwd", "url", "headers"))
 _MILLISECOND = 0.001
-# Put in the place of an entry that is not ours to read, so that the others keep their places.
-LEFT_OUT: Entry = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How one client writes its entries, where that differs from what most do."""
-
-    dialect: Dialect = as_it_is
-    referring_keys: frozenset[str] = _REFERRING_KEYS
-    keys: Mapping[str, str] = field(default_factory=dict)
-    url_means: Transport | None = None
-    milliseconds: bool = False
-    # Keys that ask for something we do not do, with what that is.
-    unsupported: Mapping[str, str] = field(default_factory=dict)
 
 
 class EntryImport:
@@ -88,9 +73,9 @@ class EntryImport:
         self._state_transport(ours)
         for key in self._manner.referring_keys & ours.keys():
             ours[key] = _translated(ours[key], self._manner.dialect)
-        for key in (_REFERRING_KEYS - self._manner.referring_keys) & ours.keys():
+        for key in (REFERRING_KEYS - self._manner.referring_keys) & ours.keys():
             ours[key] = _translated(ours[key], literal)
-        if any(RUNS_A_COMMAND in text for key in _REFERRING_KEYS & ours.keys() for text in _texts(ours[key])):
+        if any(RUNS_A_COMMAND in text for key in REFERRING_KEYS & ours.keys() for text in _texts(ours[key])):
             self.warn(where, "needs a value that its client gets by running a command; that is not done here")
         return ours
 
@@ -133,14 +118,17 @@ class EntryImport:
         return where
 
 
-def mcp_servers_importer(manner: Manner, change: Callable[[Entry], Entry] | None = None) -> Importer:
-    """An importer of the `mcpServers` family, with what is special about one member."""
+def importer(sections: SectionsOf) -> Importer:
+    """Reads the files that have their servers in these sections."""
 
     def read(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
         if not is_map(document, origin, findings):
             return []
-        where, section = servers_section(document)
-        return EntryImport(manner, where, origin, findings).specs(each_entry(section, change) if change else section)
+        return [
+            spec
+            for section in sections(_opened(document, origin, findings))
+            for spec in EntryImport(section.manner, section.where, origin, findings).specs(section.entries)
+        ]
 
     return read
 
@@ -153,46 +141,14 @@ def is_map(document: Any, origin: Origin, findings: Findings) -> bool:
     return False
 
 
-def servers_section(document: Entry) -> tuple[str, Any]:
-    """Where in the document the servers are: under a known key, or the document itself is the map."""
-    for key in ("mcpServers", "servers"):
-        if key in document:
-            return key, document[key]
-    mcp = document.get("mcp")
-    if isinstance(mcp, Mapping) and "servers" in mcp:
-        return "mcp.servers", mcp["servers"]
-    return ("", document) if _is_bare_map(document) else ("mcpServers", None)
+def _opened(document: Entry, origin: Origin, findings: Findings) -> OpenedFile:
+    def warn(where: str, message: str) -> None:
+        findings.warn(str(Problem(where, message, origin.file)))
 
+    def skip(where: str, message: str) -> None:
+        findings.skip(where, message, origin.file)
 
-def each_entry(section: Any, change: Callable[[Entry], Entry]) -> Any:
-    """The section with every entry changed; what is no entry is left for the reader to report."""
-    if isinstance(section, list):
-        return [change(entry) if isinstance(entry, Mapping) else entry for entry in section]
-    if not isinstance(section, Mapping):
-        return section
-    return {name: change(entry) if isinstance(entry, Mapping) else entry for name, entry in section.items()}
-
-
-def map_of(value: Any) -> Entry:
-    """The value if it is a map, else an empty one: for keys that may be left out or be of another kind."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def list_of(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def texts_of(value: Any) -> list[str]:
-    """The texts in a list."""
-    return [item for item in list_of(value) if isinstance(item, str)]
-
-
-def _is_bare_map(document: Entry) -> bool:
-    return bool(document) and all(
-        isinstance(entry, Mapping) and any(key in entry for key in ("command", "url", "serverUrl"))
-        for entry in document.values()
-    )
+    return OpenedFile(document, Path(origin.file), warn, skip)
 
 
 def _translated(value: Any, dialect: Dialect) -> Any:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from toolcrib.clients.dialects import SHOUTED_BRACES, Ours, reference
+from toolcrib.clients.machine import Places, found_in
+from toolcrib.clients.sections import Entry, Manner, list_of, map_of, mcp_servers, texts_of
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.dialects import SHOUTED_BRACES, Ours, reference
 from toolcrib.config.endpoints import variable_stem
-from toolcrib.config.importers.client_entries import (
-    Entry,
-    EntryImport,
-    Manner,
-    list_of,
-    map_of,
-    mcp_servers_importer,
-    texts_of,
-)
+from toolcrib.config.importers.client_entries import EntryImport, importer
 from toolcrib.config.importers.docker_templates import Templates
 from toolcrib.model.server import Origin, ServerSpec
 
 REGISTRY, CONFIG, TOOLS, CATALOGS = "registry.yaml", "config.yaml", "tools.yaml", "catalogs"
 _MANNER = Manner(dialect=SHOUTED_BRACES, keys={"allowTools": "allowTools", "tools": "tools"})
-_read_plain_file = mcp_servers_importer(Manner(dialect=SHOUTED_BRACES))
+_read_plain_file = importer(mcp_servers(Manner(dialect=SHOUTED_BRACES)))
+
+
+def beside_registry(file: Path) -> Places:
+    """The files that say what an entry of the Toolkit's registry means."""
+    if file.name != REGISTRY:
+        return ()
+    folder = file.parent
+    return (folder / CONFIG, folder / TOOLS, *found_in(folder, f"{CATALOGS}/*.yaml"))
 
 
 def read_docker_mcp(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:

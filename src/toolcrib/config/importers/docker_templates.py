@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolcrib.config.dialects import Ours, dialect, hidden, literal
-from toolcrib.config.importers.client_entries import list_of
+from toolcrib.clients.dialects import Ours, dialect, hidden, literal
+from toolcrib.clients.sections import list_of
 
 _TEMPLATE = r"\{\{\s*([^{}|]+?)\s*((?:\|[^{}]*)?)\}\}"
 

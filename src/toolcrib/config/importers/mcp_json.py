@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.clients.sections import Entry, each_entry, servers_section
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.importers.client_entries import Entry, each_entry, is_map, servers_section
+from toolcrib.config.importers.client_entries import is_map
 from toolcrib.config.servers import read_servers
 from toolcrib.model.server import Origin, ServerSpec
 

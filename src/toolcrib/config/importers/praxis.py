@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolcrib.clients.sections import Entry, Manner, each_entry, map_of
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.importers.client_entries import Entry, EntryImport, Manner, each_entry, is_map, map_of
+from toolcrib.config.importers.client_entries import EntryImport, is_map
 from toolcrib.errors import Problem
 from toolcrib.model.server import REMOTE_MCP, Origin, ServerSpec
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.conftest import write
-from toolcrib.config.client_paths import Machine
+from toolcrib.clients.machine import Machine
 from toolcrib.config.source_types import SOURCE_TYPES
 
 HOME = Path("/home/mia")

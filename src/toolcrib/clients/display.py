@@ -1,7 +1,7 @@
-"""What AI clients show their models of a result; told from the name a client gives at the handshake.
+"""What an AI client shows its model of a result; each record says so of its client.
 
-Where a client cuts, a model works with half a result and does not know it. Each entry was read in the client's source or
-in reports of its users; a client that is not here gets what the settings say.
+The facts were read in the clients' sources or in reports of their users. The sizes in records are a little smaller than
+the clients' own, which leaves room for the frame of an answer.
 """
 
 from __future__ import annotations
@@ -47,25 +47,3 @@ class ClientDisplay:
 
 
 ALL_OF_THE_CONTENT = ClientDisplay("content")
-
-# By the beginning of the name: some clients add the name of the server, or of the editor they run in. The sizes are a
-# little smaller than the clients' own, which leaves room for the frame of an answer.
-DISPLAYS = {
-    # A result above 25,000 tokens is refused or put into a file; dense JSON has two and a half characters to a token.
-    "claude-code": ClientDisplay("structured", max_bytes=48 * 1024),
-    # Ten KiB or 256 lines of the content as JSON: what is above is cut out of the middle.
-    "codex": ClientDisplay("structured", max_bytes=10_000, max_lines=250, is_quoted=True),
-    "cursor": ClientDisplay("structured"),
-    # What is above goes to a file, of which the model is told.
-    "gemini-cli": ClientDisplay("content", max_bytes=39_000),
-    "qwen": ClientDisplay("content", max_bytes=24_000, max_lines=990),
-    "opencode": ClientDisplay("content", max_bytes=50_000, max_lines=1_990),
-    "github-copilot": ClientDisplay("both", max_bytes=19_000),
-    "claude-ai": ALL_OF_THE_CONTENT,
-}
-
-
-def display_of(client: str) -> ClientDisplay:
-    """How the client of that name shows results; one that is not known is taken to show all of the content."""
-    name = client.lower()
-    return next((shown for known, shown in DISPLAYS.items() if name.startswith(known)), ALL_OF_THE_CONTENT)

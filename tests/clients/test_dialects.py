@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.config import dialects
-from toolcrib.config.dialects import dialect, hidden, literal, reference
+from toolcrib.clients import dialects
+from toolcrib.clients.dialects import dialect, hidden, literal, reference
 from toolcrib.config.secret_refs import UnresolvedReference, resolve
 
 TRICKY = st.text(st.sampled_from("${}A:-a/( )$"), max_size=24) | st.text(max_size=24)

@@ -1,8 +1,0 @@
-"""Antigravity: `mcpServers` with `serverUrl`, `disabled` and `disabledTools`; no references."""
-
-from __future__ import annotations
-
-from toolcrib.config.dialects import literal
-from toolcrib.config.importers.client_entries import Manner, mcp_servers_importer
-
-read_antigravity = mcp_servers_importer(Manner(dialect=literal))

@@ -1,8 +1,0 @@
-"""Warp: `mcpServers` or the bare map, with `working_directory`; no references."""
-
-from __future__ import annotations
-
-from toolcrib.config.dialects import literal
-from toolcrib.config.importers.client_entries import Manner, mcp_servers_importer
-
-read_warp = mcp_servers_importer(Manner(dialect=literal, keys={"working_directory": "cwd"}))
