@@ -191,9 +191,9 @@ async def test_the_number_of_readings_at_once_follows_a_reload() -> None:
     servers = FakeServers(*(FakeServer(f"s{number}", [tool("x")]) for number in range(6)))
     names = [f"s{number}" for number in range(6)]
     async with open_gateway(settings=settings(*names), opener=servers, read_due=False) as gateway:
-        gateway._discovery.configure(max_parallel=1, always_reread=False)
-        gateway._discovery.configure(max_parallel=6, always_reread=False)
-        gateway._discovery.refresh_due()
-        await eventually(lambda: gateway._discovery.pending == 0)
+        gateway._refresher.configure(max_parallel=1, always_reread=False)
+        gateway._refresher.configure(max_parallel=6, always_reread=False)
+        gateway._refresher.refresh_due()
+        await eventually(lambda: gateway._refresher.pending == 0)
 
         assert len([server for server in names if servers[server].starts]) == 6

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.catalogs import KINDS, open_catalog
+from tests.catalogs import KINDS, FailingCatalog, open_catalog
 from tests.fakes import Clock, eventually, spec, tool
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import CatalogStore
@@ -259,3 +259,19 @@ async def test_an_error_that_nobody_foresaw_does_not_end_the_learning(
 
         assert "can't start new thread" in caplog.text
         assert found(view, "send an email")[0] == "mail:send"
+
+
+async def test_a_catalog_that_fails_does_not_end_the_study() -> None:
+    store = FailingCatalog("servers", is_broken=False)
+    save(store, "files", *FILES)
+    view = open_view(store)
+    store.is_broken = True
+    indexer = Indexer(view)
+    indexer.start(lambda: None)
+    await indexer.settle(0.05)
+    store.is_broken = False
+    view.invalidate()
+    try:
+        assert await indexer.settle(5)
+    finally:
+        await indexer.close()

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogs import FailingCatalog
 from tests.fakes import spec, tool
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings, ToolRule
 from toolcrib.engine.offline import offered, open_catalog, open_offline, rule_book
-from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -85,14 +85,10 @@ def test_a_catalog_that_can_not_be_written_is_reported_and_the_stock_is_shown(
     offline = open_offline(BOTH, paths)
     offline.view.save(spec("web"), READING)
 
-    class ReadOnly(MemoryCatalog):
-        def mark_stale(self, *_: object, **__: object) -> None:
-            raise StoreUnavailable("the disk is full")
-
-    store = ReadOnly()
+    store = FailingCatalog("mark_stale")
     store.save_reading("gone", "launch", READING, 1.0)
     replace(offline, store=store).configure(BOTH)
     offline.store.close()
 
-    assert "the disk is full" in caplog.text
+    assert "the disk is gone" in caplog.text
     assert list(offline.view.specs) == ["files", "web"]

@@ -3,14 +3,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.catalogs import FailingCatalog, save_tools, view_over
 from tests.fakes import Clock, spec, tool
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.catalog.freshness import Freshness
-from toolcrib.catalog.store import ServerRecord
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import DeclaredTool, ServerSpec, StdioLaunch
@@ -60,24 +61,6 @@ class Shop:
     def found_in_all(self, query: str, **more: Any) -> list[str]:
         options = {"server": None, "limit": 10, "include_disabled": False, **more}
         return [visible.tool.id for visible, _ in self.view.search(query, **options)]
-
-
-class Broken(MemoryCatalog):
-    """A catalog on a disk that fails."""
-
-    is_broken = False
-
-    def change_token(self) -> int:
-        self._check()
-        return super().change_token()
-
-    def servers(self) -> dict[str, ServerRecord]:
-        self._check()
-        return super().servers()
-
-    def _check(self) -> None:
-        if self.is_broken:
-            raise StoreUnavailable("the disk is gone")
 
 
 # -- what is shown
@@ -345,7 +328,7 @@ def test_a_dropped_shelf_is_looked_up_again() -> None:
 
 def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop()
-    broken = Broken()
+    broken = FailingCatalog("change_token", "servers", is_broken=False)
     shop.store = broken
     shop.view = shop.beside()
     shop.view.configure([ENTRY], NO_RULES)
@@ -416,3 +399,39 @@ def test_a_failure_is_remembered_and_the_tools_stay() -> None:
     assert shop.view.record("files").error == "it did not start"
     assert list(shop.view.tools("files")) == ["read"]
     assert shop.view.was_read("files")
+
+
+def found_in(view: CatalogView, query: str) -> list[str]:
+    return [visible.tool.id for visible, _ in view.search(query, server=None, limit=10, include_disabled=False)]
+
+
+def test_a_server_that_left_makes_room_for_another() -> None:
+    store = MemoryCatalog()
+    save_tools(store, "old", "a", "b")
+    save_tools(store, "new", "c", "d")
+    view = view_over(store, "old", max_indexed=2)
+    assert found_in(view, "a") + found_in(view, "b") == ["old:a", "old:b"]
+    view.configure([spec("new")], RuleBook(()))
+    assert found_in(view, "c") + found_in(view, "d") == ["new:c", "new:d"]
+
+
+def test_more_room_brings_in_the_tools_that_were_left_out(tmp_path: Path) -> None:
+    store = MemoryCatalog()
+    save_tools(store, "s", "a", "b")
+    small = view_over(store, "s", index_path=tmp_path / "index", max_indexed=1)
+    assert found_in(small, "a") == ["s:a"]
+    job = small.search_index.to_write()
+    assert job is not None
+    job()
+    assert found_in(view_over(store, "s", index_path=tmp_path / "index"), "b") == ["s:b"]
+
+
+def test_a_catalog_that_fails_once_costs_no_server_its_place() -> None:
+    store = FailingCatalog("servers", is_broken=False)
+    save_tools(store, "s", "a")
+    view = view_over(store, "s")
+    store.is_broken = True
+    with pytest.raises(StoreUnavailable):
+        found_in(view, "a")
+    store.is_broken = False
+    assert found_in(view, "a") == ["s:a"]
