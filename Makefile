@@ -1,12 +1,20 @@
 # `make run` starts the gateway, `make test` and `make check` are what CI runs. Everything installs itself into .venv and .test-servers.
 
+# Windows has other names for the same; the steps are for the shell that comes with Git there.
+ifeq ($(OS),Windows_NT)
+SHELL := sh.exe
+PYTHON ?= python
+BIN := .venv/Scripts
+else
 PYTHON ?= python3
+BIN := .venv/bin
+endif
+
 # Test processes at once; 0 runs the tests in one process.
 WORKERS ?= 2
 # More for pytest, for example: make test PYTEST_ARGS="-k rules -x"
 PYTEST_ARGS ?=
 
-BIN := .venv/bin
 # Everything to work on Toolcrib is installed, or only what it needs to run.
 READY := .venv/.ready
 RUNTIME := .venv/.runtime
@@ -69,7 +77,7 @@ bench: servers  ## measure; every file in bench/ that can be run
 
 rivals:  ## install what bench/retrieval.py compares search with into .venv-bench; several GB
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip --disable-pip-version-check -qq install -r requirements/bench.txt
+	.venv-bench/$(notdir $(BIN))/python -m pip --disable-pip-version-check -qq install -r requirements/bench.txt
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
