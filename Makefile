@@ -1,13 +1,12 @@
 # `make run` starts the gateway, `make test` and `make check` are what CI runs. Everything installs itself into .venv and .test-servers.
 
-# Windows has other names for the same; the steps are for the shell that comes with Git there.
-ifeq ($(OS),Windows_NT)
+ifneq ($(OS),Windows_NT)
+PYTHON ?= python3
+BIN := .venv/bin
+else # the same by other names; the steps are for the shell that comes with Git there
 SHELL := sh.exe
 PYTHON ?= python
 BIN := .venv/Scripts
-else
-PYTHON ?= python3
-BIN := .venv/bin
 endif
 
 # Test processes at once; 0 runs the tests in one process.
@@ -21,7 +20,7 @@ RUNTIME := .venv/.runtime
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench rivals servers clients wheel image model clean
+.PHONY: help setup run test coverage check fix bench rivals servers clients wheel dist image model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -81,6 +80,11 @@ rivals:  ## install what bench/retrieval.py compares search with into .venv-benc
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+dist: $(READY)  ## build what a release publishes into an empty dist/, and check it
+	rm -rf dist
+	$(BIN)/python -m build --wheel --sdist --no-isolation --outdir dist .
+	$(BIN)/python scripts/check_release.py dist/*
 
 image:  ## build the container image and try it, where docker or podman runs
 	$(PYTHON) scripts/check_image.py

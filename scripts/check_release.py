@@ -19,7 +19,15 @@ from zipfile import ZipFile
 ROOT = Path(__file__).resolve().parent.parent
 VERSION_FILE = "src/toolcrib/version.py"
 IN_WHEEL = ("toolcrib/py.typed", "toolcrib/cli/main.py", "toolcrib/search/weights/encoder.safetensors")
-IN_SDIST = ("src/toolcrib/py.typed", "docs/security.md", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml")
+IN_SDIST = (
+    "src/toolcrib/py.typed",
+    "docs/security.md",
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "LICENSE",
+    "pyproject.toml",
+)
 # What is for those who work on the project is in its repository.
 NOT_IN_SDIST = ("tests/", "training/", "bench/", "clients/", ".github/", ".ci/")
 
