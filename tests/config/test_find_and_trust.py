@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.config.conftest import write
-from toolcrib import load_settings
-from toolcrib.config.paths import Paths
-from toolcrib.config.trust import TrustedFiles
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import StdioLaunch
 
@@ -263,17 +260,11 @@ export default {
 """
 
 
-def trusted(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
-    TrustedFiles(Paths.of(os.environ).trusted_files).trust(path)
-    return path
+def test_servers_in_a_trusted_anygpt_config_script_are_read_as_data(machine):
+    file = write(machine.cwd / "anygpt.config.ts", CONFIG_SCRIPT)
+    machine.trusted.trust(file)
 
-
-def test_servers_in_a_trusted_anygpt_config_script_are_read_as_data(tmp_path: Path) -> None:
-    file = trusted(tmp_path / "anygpt.config.ts", CONFIG_SCRIPT)
-
-    settings = load_settings()
+    settings = machine.load()
 
     assert (settings.file, settings.problems) == (file, ())
     (server,) = settings.servers
@@ -281,11 +272,13 @@ def test_servers_in_a_trusted_anygpt_config_script_are_read_as_data(tmp_path: Pa
     assert server.launch == StdioLaunch("npx", ("-y", "server-github"))
 
 
-def test_a_trusted_discovery_script_brings_its_own_sources_and_rules(tmp_path: Path) -> None:
-    file = trusted(tmp_path / ".anygpt" / "mcp-discovery.config.ts", DISCOVERY_SCRIPT)
-    trusted(tmp_path / ".anygpt" / "my-mcp-servers.yaml", "servers: {wiki: {command: wiki-mcp}}")
+def test_a_trusted_discovery_script_brings_its_own_sources_and_rules(machine):
+    file = write(machine.cwd / ".anygpt" / "mcp-discovery.config.ts", DISCOVERY_SCRIPT)
+    source = write(machine.cwd / ".anygpt" / "my-mcp-servers.yaml", "servers: {wiki: {command: wiki-mcp}}")
+    machine.trusted.trust(file)
+    machine.trusted.trust(source)
 
-    settings = load_settings()
+    settings = machine.load()
 
     assert (settings.file, settings.problems) == (file, ())
     assert [server.name for server in settings.servers] == ["wiki"]
