@@ -1,19 +1,26 @@
 # `make run` starts the gateway, `make test` and `make check` are what CI runs. Everything installs itself into .venv and .test-servers.
 
+ifneq ($(OS),Windows_NT)
 PYTHON ?= python3
+BIN := .venv/bin
+else # the same by other names; the steps are for the shell that comes with Git there
+SHELL := sh.exe
+PYTHON ?= python
+BIN := .venv/Scripts
+endif
+
 # Test processes at once; 0 runs the tests in one process.
 WORKERS ?= 2
 # More for pytest, for example: make test PYTEST_ARGS="-k rules -x"
 PYTEST_ARGS ?=
 
-BIN := .venv/bin
 # Everything to work on Toolcrib is installed, or only what it needs to run.
 READY := .venv/.ready
 RUNTIME := .venv/.runtime
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check fix bench rivals servers clients wheel image model clean
+.PHONY: help setup run test coverage check fix bench rivals servers clients wheel dist image model clean
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -69,10 +76,15 @@ bench: servers  ## measure; every file in bench/ that can be run
 
 rivals:  ## install what bench/retrieval.py compares search with into .venv-bench; several GB
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip --disable-pip-version-check -qq install -r requirements/bench.txt
+	.venv-bench/$(notdir $(BIN))/python -m pip --disable-pip-version-check -qq install -r requirements/bench.txt
 
 wheel: $(READY)  ## build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+dist: $(READY)  ## build what a release publishes into an empty dist/, and check it
+	rm -rf dist
+	$(BIN)/python -m build --wheel --sdist --no-isolation --outdir dist .
+	$(BIN)/python scripts/check_release.py dist/*
 
 image:  ## build the container image and try it, where docker or podman runs
 	$(PYTHON) scripts/check_image.py

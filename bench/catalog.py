@@ -88,7 +88,7 @@ def _tool(action: str, says: str, thing: str, place: str) -> dict[str, Any]:
     }
 
 
-def seed(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "modern") -> Path:
+def fill_home(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "modern") -> Path:
     """A configuration and a fresh catalog of that many servers under `home`; `live` ones are not yet in it.
 
     Every entry could be started: what does not start anything does so by choice.

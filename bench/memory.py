@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.catalog import QUERIES, TOOLS_PER_SERVER, seed
+from bench.catalog import QUERIES, TOOLS_PER_SERVER, fill_home
 from bench.driver import Peer, toolcrib, toolcrib_environment
 from bench.process import resident_megabytes
 from bench.report import Figure, Report, arguments
@@ -37,7 +37,7 @@ def memory_of_the_sdk() -> float:
 
 
 def measure(report: Report, home: Path) -> None:
-    config = seed(home, SERVERS, live=["synthetic"])
+    config = fill_home(home, SERVERS, live=["synthetic"])
     with Peer(toolcrib(config), "modern", toolcrib_environment(home)) as peer:
         peer.greet()
         report.add(Figure("gateway, before the first request", resident_megabytes(peer.pid), "MB"))

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.catalog import TOOLS_PER_SERVER, seed
+from bench.catalog import TOOLS_PER_SERVER, fill_home
 from bench.driver import Peer, toolcrib, toolcrib_environment
 from bench.process import children, cpu_seconds
 from bench.report import Figure, Report, arguments, spread
@@ -73,7 +73,7 @@ def measure(rounds: int, folder: Path) -> Costs:
     for size in SIZES:
         home = folder / str(size)
         home.mkdir()
-        configs[size] = seed(home, size)
+        configs[size] = fill_home(home, size)
     costs: Costs = {}
     for number in range(rounds + 1):
         taken = {(IMPORT, 0): import_cost()}

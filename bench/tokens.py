@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.catalog import QUERIES, TOOLS_PER_SERVER, seed
+from bench.catalog import QUERIES, TOOLS_PER_SERVER, fill_home
 from bench.report import Figure, Report, arguments, percentile
 from tests.server.agent_tokens import Agent, agent_before, compact, count
 from tests.server.everyday_tools import RESULTS, SERVERS
@@ -126,7 +126,7 @@ async def measure_real(report: Report) -> None:
 
 async def measure_many(report: Report) -> None:
     with state() as (folder, env):
-        specs = load_settings(seed(folder, MANY_SERVERS), env=env).servers
+        specs = load_settings(fill_home(folder, MANY_SERVERS), env=env).servers
         async with agent_before(specs, env) as agent:
             sizes = await search_sizes(agent, QUERIES)
             listed = count(await agent.use("list_mcp_servers"))
@@ -145,11 +145,11 @@ async def measure_journeys(report: Report) -> None:
         report.add(Figure("details of a tool with three short parameters", _without_extras(details), "tokens", 99))
         async with agent_before(specs, env) as agent:
             await agent.find_read_and_run("github issue create", "github", "create_issue", NEW_ISSUE)
-            report.add(Figure("journey with one tool (seed 001)", agent.spent, "tokens", 950))
+            report.add(Figure("journey with one tool", agent.spent, "tokens", 950))
         async with agent_before(specs, env) as agent:
             await agent.find_read_and_run("read file", "filesystem", "read_file", {"path": "README.md"})
             await agent.find_read_and_run("create github issue", "github", "create_issue", NEW_ISSUE)
-            report.add(Figure("journey with two tools (seed 004)", agent.spent, "tokens", 1_600))
+            report.add(Figure("journey with two tools", agent.spent, "tokens", 1_600))
 
 
 def _without_extras(details: dict[str, Any]) -> int:

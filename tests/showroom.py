@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.fakes import Clock, spec
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
-from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec
@@ -45,7 +45,7 @@ class Showroom:
     ) -> None:
         self.clock = clock or Clock()
         self.store = MemoryCatalog() if store is None else store
-        self.catalog = Catalog(self.store, now=self.clock, fresh_seconds=fresh_seconds)
+        self.catalog = FollowedCatalog(self.store, now=self.clock, fresh_seconds=fresh_seconds)
         self.index = index or SearchIndex(self.store, path=None, max_tools=max_indexed)
         self.view = CatalogView(self.catalog, built_in=BUILT_IN_TOOLS)
         self.search = ToolSearch(self.view, self.index, max_enabled=max_enabled)

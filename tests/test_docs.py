@@ -101,7 +101,15 @@ def test_every_test_that_the_security_page_names_exists() -> None:
 
 
 def test_links_between_the_pages_lead_somewhere() -> None:
-    pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+    pages = [*DOCS.parent.glob("*.md"), *DOCS.rglob("*.md")]
     for page in pages:
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_leads_to_a_page_about_every_feature_and_shows_the_commands_of_the_first_day() -> None:
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+    pages = {f"docs/{page.name}" for page in DOCS.glob("*.md")} - {"docs/glossary.md", "docs/releasing.md"}
+    assert {page for page in pages if page not in readme} == set()
+    assert {word for word in ("adopt", "add", "search", "serve", "doctor") if f"toolcrib {word}" not in readme} == set()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from mcp_types import PROTOCOL_VERSION_META_KEY
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
+from tests.gateways import counter, read_counter
 from tests.servers.registry import Registry, serve
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.config.paths import Paths
@@ -41,15 +42,6 @@ NO_DELETING = ToolRule(("delete*",), enabled=False, tags=("dangerous",))
 
 def files(**more: Any) -> FakeServer:
     return FakeServer("files", [READ, WRITE, DELETE], **more)
-
-
-@asynccontextmanager
-async def counter(*servers: FakeServer, **settings: Any) -> AsyncIterator[Gateway]:
-    """A gateway with these servers behind it, each of which was read."""
-    specs = settings.pop("servers", tuple(spec(server.name) for server in servers))
-    configured = Settings(servers=specs, **settings)
-    async with asyncio.timeout(30), open_gateway(settings=configured, opener=FakeServers(*servers)) as gateway:
-        yield gateway
 
 
 async def run(gateway: Gateway, name: str, **arguments: Any) -> ExecutionResult:
@@ -949,3 +941,64 @@ async def test_a_server_switched_off_in_its_entry_is_not_behind_the_counter() ->
     async with counter(files(), servers=(replace(spec("files"), enabled=False),)) as gateway:
         assert await gateway.list_servers() == []
         assert not gateway.knows("files")
+
+
+# -- many servers, dead servers, old servers, servers of several sources
+
+
+async def test_a_hundred_servers_with_a_thousand_tools_are_listed_and_searched() -> None:
+    servers = [
+        FakeServer(f"shop-{number}", [tool(f"pack_box_{number}_{size}") for size in range(11)]) for number in range(100)
+    ]
+
+    async with read_counter(*servers) as gateway:
+        assert sum(server.tool_count for server in await gateway.list_servers()) == 1_100
+        assert (await gateway.search_tools("pack box 77 3")).hits[0].tool == "pack_box_77_3"
+
+
+async def test_a_server_that_can_not_be_reached_is_logged_and_marked_and_the_others_work(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    files = FakeServer("files", [tool("read_file")])
+    settings = Settings(servers=(spec("gone"), spec("files")))
+
+    async with asyncio.timeout(30), open_gateway(settings=settings, opener=FakeServers(files)) as gateway:
+        failed = await gateway.execute_tool("gone", "anything")
+        assert (failed.error.code, failed.error.server) == ("SERVER_CONNECTION_ERROR", "gone")
+        assert (await gateway.execute_tool("files", "read_file")).success
+        states = {server.name: server.status.state for server in await gateway.list_servers()}
+
+    assert states == {"gone": "error", "files": "connected"}
+    assert "gone: the command 'gone' was not found" in caplog.text
+
+
+async def test_the_newest_revision_is_offered_first_and_the_newest_handshake_after_it() -> None:
+    old = FakeServer("old", [tool("read")], era="legacy")
+
+    async with read_counter(old):
+        offered = dict(old.heard)
+
+    assert offered["server/discover"]["_meta"][PROTOCOL_VERSION_META_KEY] == LATEST_MODERN_VERSION
+    assert offered["initialize"]["protocolVersion"] == LATEST_HANDSHAKE_VERSION
+
+
+async def test_tools_of_three_sources_are_merged_and_filtered(tmp_path: Path) -> None:
+    docker, claude, own = tmp_path / "docker.json", tmp_path / "claude.json", tmp_path / "own.yaml"
+    docker.write_text('{"mcpServers": {"github": {"command": "docker"}}}', encoding="utf-8")
+    claude.write_text('{"mcpServers": {"files": {"command": "files-mcp"}}}', encoding="utf-8")
+    own.write_text("servers: {shop: {connection: {type: stdio, command: shop-mcp}}}", encoding="utf-8")
+    sources = {"docker-mcp": docker, "claude-desktop": claude, "custom": own}
+    rules = [{"pattern": ["*"], "enabled": True}, {"pattern": ["*delete*", "/^destroy_/i"], "enabled": False}]
+    listed = [{"type": kind, "path": str(file)} for kind, file in sources.items()]
+    config = tmp_path / "given.json"
+    config.write_text(json.dumps({"discovery": {"sources": listed, "toolRules": rules}}), encoding="utf-8")
+    names = ("list_all", "delete_one", "Destroy_everything")
+    behind = FakeServers(*(FakeServer(name, [tool(one) for one in names]) for name in ("github", "files", "shop")))
+
+    async with asyncio.timeout(30), open_gateway(config, opener=behind) as gateway:
+        for server in ("github", "files", "shop"):
+            assert [shown.name for shown in await gateway.list_tools(server)] == ["list_all"]
+            assert (await gateway.execute_tool(server, "delete_one")).error.code == "TOOL_DISABLED"
+        found = await gateway.search_tools("delete or destroy everything", limit=20)
+
+    assert {hit.tool for hit in found} <= {"list_all", "read_result", "get_schema"}

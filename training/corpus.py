@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import random
 import re
 from collections import Counter, defaultdict
@@ -19,13 +20,13 @@ from training.bundle import POOLS
 
 # Tools that we wrote ourselves, each with queries for it.
 OWN = "own"
-OWN_TOOLS = Path(__file__).parent / "written_tools.jsonl"
+OWN_TOOLS = Path(__file__).parent / "written_tools.jsonl.xz"
 TRAINED_POOLS = ("toucan", "metatool", "sealtools", "bfcl", "apizoo", OWN)
 DEV_SETS = ("azure_mcp", "metatool", "sealtools", "bfcl", "stabletoolbench")
 INTENTS = "intents"
 # Queries that we wrote ourselves over tools of the data folder, the first for gaps that we saw.
-GAPS = "extra_intents.jsonl"
-OWN_INTENTS = [Path(__file__).parent / name for name in (GAPS, "written_intents.jsonl")]
+GAPS = "extra_intents.jsonl.xz"
+OWN_INTENTS = [Path(__file__).parent / name for name in (GAPS, "written_intents.jsonl.xz")]
 
 MOST_METATOOL_PER_TOOL = 30
 MOST_TOOLS_PER_QUERY = 8
@@ -98,8 +99,8 @@ def read_corpus(
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, gzipped or not."""
-    open_file = gzip.open if path.suffix == ".gz" else open
+    """The JSON objects of a file, as it is or compressed."""
+    open_file = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
     with open_file(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

@@ -22,7 +22,6 @@ from toolcrib.search.encoder import Encoder
 from toolcrib.search.encoder_text import document_text
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.query import Query
-from toolcrib.server import render
 
 # As many as the gateway looks at before it packs an answer.
 LOOKED_AT = 10
@@ -58,7 +57,7 @@ class Shipped:
         return [Ranked(self._numbers[hit.server, hit.tool], hit.relevance) for hit in self._packed(query)]
 
     def answer(self, query: str) -> str:
-        return compact(render.search(SearchAnswer(self._packed(query))))
+        return compact(search_json(SearchAnswer(self._packed(query))))
 
     def _found(self, query: str, limit: int) -> list[ToolMatch]:
         return self.index.search(query, limit=limit)

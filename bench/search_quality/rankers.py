@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from bench.search_quality.minilm import PACKAGE, minilm
 from bench.search_quality.ours import Shipped, Words, meaning
 from bench.search_quality.ranker import Ranker
-from bench.search_quality.rivals import FastMcp, PlainBm25, Seed, bm25_and_minilm
+from bench.search_quality.rivals import FastMcp, PlainBm25, Substrings, bm25_and_minilm
 from bench.search_quality.vectors import VectorCache
 
 OURS = "toolcrib"
@@ -16,7 +16,7 @@ RANKERS: dict[str, Callable[[VectorCache], Ranker]] = {
     OURS: Shipped,
     "bm25f": Words,
     "encoder": meaning,
-    "seed 002": Seed,
+    "substrings": Substrings,
     "bm25": PlainBm25,
     "fastmcp": FastMcp,
     "minilm": minilm,

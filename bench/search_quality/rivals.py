@@ -1,4 +1,4 @@
-"""What others do: seed 002's formula, plain BM25, FastMCP's search transform, and BM25 with MiniLM."""
+"""What others do: points for substrings, plain BM25, FastMCP's search transform, and BM25 with MiniLM."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FUSION_DEPTH = 100
 FASTMCP_RESULTS = 5
 
 
-class Seed:
-    """The formula of seed 002, not capped at 1 (the cap would make most hits equal)."""
+class Substrings:
+    """The points of the design documents, not capped at 1 (the cap would make most hits equal)."""
 
     def __init__(self, _cache: VectorCache) -> None:
         self._texts: list[tuple[str, str]] = []
@@ -40,7 +40,7 @@ class Seed:
     def rank(self, query: str, limit: int = 10) -> list[Ranked]:
         lowered = query.lower()
         words = lowered.split()
-        scored = ((seed_score(lowered, words, *texts), number) for number, texts in enumerate(self._texts))
+        scored = ((substring_score(lowered, words, *texts), number) for number, texts in enumerate(self._texts))
         hits = sorted((-score, self._ties[number], number) for score, number in scored if score > 0)
         return [Ranked(number, -score) for score, _, number in hits[:limit]]
 
@@ -48,8 +48,8 @@ class Seed:
         return ""
 
 
-def seed_score(query: str, words: Sequence[str], name: str, summary: str) -> float:
-    """Seed 002's relevance; all texts in lower case."""
+def substring_score(query: str, words: Sequence[str], name: str, summary: str) -> float:
+    """Points for the whole query and for each of its words; all texts in lower case."""
     score = (1.0 if query in name else 0.0) + (0.8 if query in summary else 0.0)
     return score + sum((0.5 if word in name else 0.0) + (0.3 if word in summary else 0.0) for word in words)
 

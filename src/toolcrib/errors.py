@@ -34,7 +34,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
         └── ToolsListFailed       ... to the request for its tools, resources or prompts
 
 `retryable` is true of failures that may pass by themselves: too many requests (429), not available now (503), no answer in
-time, a connection that was cut. The names that seed 000 has for two of these are at the end.
+time, a connection that was cut. The names that programs for CCOS know two of these by are at the end.
 """
 
 from __future__ import annotations

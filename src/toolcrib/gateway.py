@@ -185,7 +185,7 @@ class Gateway:
         visible = await self._find(*split_id(server, tool), caller)
         if visible is None:
             return None
-        learnt = await self._view.learnt_shape(visible) if self.settings.learn_shapes else None
+        learnt = await asyncio.to_thread(self._view.known_shape, visible) if self.settings.learn_shapes else None
         return details_view(visible, learnt)
 
     async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:

@@ -29,7 +29,7 @@ from bench.search_quality.ranker import Ranked, best
 from bench.search_quality.rankers import NEEDED, installed
 from bench.search_quality.resources import in_a_child
 from bench.search_quality.results import Results, read_results
-from bench.search_quality.rivals import Fused, PlainBm25, Seed
+from bench.search_quality.rivals import Fused, PlainBm25, Substrings
 from bench.search_quality.tables import document
 from bench.search_quality.trust import nothing_fits
 from bench.search_quality.vectors import VectorCache, Vectors
@@ -119,7 +119,7 @@ def test_the_best_scores_come_first_and_equal_ones_by_number() -> None:
     assert [hit.number for hit in best(scores, 10)] == [1, 3, 2, 4, 5]
 
 
-@pytest.mark.parametrize("make", [Shipped, Words, Seed, PlainBm25])
+@pytest.mark.parametrize("make", [Shipped, Words, Substrings, PlainBm25])
 def test_every_lexical_ranker_finds_what_is_asked_for_in_its_words(make: type[PlainBm25]) -> None:
     ranker = make(NO_CACHE)
     ranker.build(tools())

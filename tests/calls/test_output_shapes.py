@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tests.calls.steps import Upstream, a_call, through
+from tests.catalogs import FailingCatalog
 from tests.fakes import Clock, eventually, text, tool
 from toolcrib.calls.introspect import INTROSPECTION
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.output_shapes import CHECKED_ONE_IN, FIRST_RESULTS, MAX_RESULT_BYTES, MOST_WAITING, OutputShapes
 from toolcrib.catalog.store import CatalogStore
-from toolcrib.errors import StoreUnavailable
 from toolcrib.model.call import Target, ToolResult
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
@@ -228,14 +228,9 @@ async def test_what_waits_when_the_gateway_closes_is_learnt_first() -> None:
     assert school.store.learnt_shape("files", "read") is not None
 
 
-class BrokenStore(MemoryCatalog):
-    def save_shape(self, shape: LearntShape) -> None:
-        raise StoreUnavailable("the disk is full")
-
-
 @pytest.mark.parametrize("raw", [b'{"content":[],"structuredContent":{"a":1e999}}', b'{"content":3}'])
 async def test_odd_results_and_a_broken_catalog_harm_nobody(raw: bytes) -> None:
-    school = School(BrokenStore(), tool("read"))
+    school = School(FailingCatalog("save_shape"), tool("read"))
 
     assert await school.see(ToolResult(raw), structured({"id": 1})) is None
 

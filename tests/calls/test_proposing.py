@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes import FakeServer, FakeServers, spec, tool
+from tests.fakes import FakeServer, spec, tool
+from tests.gateways import counter
 from toolcrib.config.paths import Paths
 from toolcrib.config.secret_refs import bearer_for
 from toolcrib.config.settings import Settings
@@ -23,12 +23,6 @@ from toolcrib.storage.sqlite_capabilities import SqliteCapabilities
 # A public address that needs no name server; the fake servers are known by name only.
 URL = "https://93.184.216.34/mcp"
 NOTES = FakeServer("notes", [tool(f"list_{number}", f"Lists {number}. And more.") for number in range(12)])
-
-
-@asynccontextmanager
-async def counter(*servers: FakeServer, configured: tuple[ServerSpec, ...] = ()) -> AsyncIterator[Gateway]:
-    async with open_gateway(settings=Settings(servers=configured), opener=FakeServers(*servers)) as gateway:
-        yield gateway
 
 
 async def introspect(gateway: Gateway, **arguments: Any) -> dict[str, Any]:
@@ -43,7 +37,7 @@ def folders() -> list[str]:
 
 
 async def test_a_server_at_an_address_is_read_and_proposed_and_nothing_of_it_can_be_used() -> None:
-    async with counter(NOTES) as gateway:
+    async with counter(NOTES, servers=()) as gateway:
         answer = await introspect(gateway, endpoint=URL, name="notes", goal="see my notes")
 
         assert (answer["success"], answer["state"], answer["server_name"]) == (True, "pending", "notes")
@@ -85,7 +79,7 @@ async def test_a_command_is_only_written_down(tmp_path: Path) -> None:
 )
 async def test_an_address_outside_the_rules_is_written_down_but_not_asked(endpoint: str) -> None:
     server = FakeServer("notes", [tool("x")])
-    async with counter(server) as gateway:
+    async with counter(server, servers=()) as gateway:
         answer = await introspect(gateway, endpoint=endpoint, name="notes")
 
     assert (answer["success"], answer["capability_files_count"]) == (True, 0)
@@ -98,7 +92,7 @@ async def test_no_token_is_sent_before_a_person_has_approved() -> None:
     stranger = ServerSpec("notes", RemoteLaunch(URL), origin=Origin("proposal"))
 
     assert bearer_for(stranger, env) is None
-    async with counter(NOTES) as gateway:
+    async with counter(NOTES, servers=()) as gateway:
         await introspect(gateway, endpoint=URL, name="notes", auth_env_var="AWS_SECRET_ACCESS_KEY")
     # The launch to approve names the variable; what was read was read without it.
     store = SqliteCapabilities(Paths.of(os.environ).catalog)
@@ -138,7 +132,7 @@ async def test_what_makes_no_sense_is_refused(arguments: Mapping[str, Any]) -> N
 
 async def test_a_configured_server_keeps_its_name() -> None:
     mine = spec("notes", launch=RemoteLaunch("https://notes.example.com/mcp"))
-    async with counter(NOTES, configured=(mine,)) as gateway:
+    async with counter(NOTES, servers=(mine,)) as gateway:
         answer = await introspect(gateway, endpoint=URL, name="notes")
         assert answer["server_name"] == "notes-2"
 
@@ -176,7 +170,7 @@ async def test_there_is_no_tool_that_approves() -> None:
 
 
 async def test_every_proposal_is_in_the_audit_log() -> None:
-    async with counter(NOTES) as gateway:
+    async with counter(NOTES, servers=()) as gateway:
         await introspect(gateway, endpoint=URL, name="notes")
 
     lines = [json.loads(line) for line in Paths.of(os.environ).audit_log.read_text("utf-8").splitlines()]

@@ -251,3 +251,14 @@ async def test_a_gateway_runs_contracts_and_raises_what_kept_one_from_running(tm
         with pytest.raises(ToolExecutionError) as unknown:
             await engine.execute(ToolContract("gone", {"address": ADDRESS}), {})
         assert unknown.value.details["reason"] == "TOOL_NOT_FOUND"
+
+
+def test_the_tools_that_stand_in_ask_for_the_parameters_that_were_promised() -> None:
+    endpoint = ENDPOINT
+
+    assert {one.name: one.input_schema["required"] for one in fallback_tools(endpoint)} == {
+        "read_file": ["path"],
+        "write_file": ["path", "content"],
+        "list_directory": ["path"],
+        "create_directory": ["path"],
+    }

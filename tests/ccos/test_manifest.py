@@ -17,7 +17,7 @@ from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec
 from toolcrib.model.tool import Tool
 from toolcrib.rtfs.write_type import rtfs_text
 
-SEED_EXAMPLE = """\
+PUBLISHED_EXAMPLE = """\
 (capability :mcp.github.list_issues
   :version "1.0.0"
   :description "List issues in a GitHub repository"
@@ -35,7 +35,7 @@ SEED_EXAMPLE = """\
   :domains ["github" "github.issues"]
   :categories ["crud.read"])
 """
-SEED_DEFINITION = {
+PUBLISHED_DEFINITION = {
     "name": "list_issues",
     "description": "List issues in a GitHub repository",
     "inputSchema": {
@@ -56,19 +56,19 @@ SEED_DEFINITION = {
         },
     },
 }
-SEED_SERVER = ServerSpec("github", RemoteLaunch("https://api.github.com/mcp"))
+PUBLISHED_SERVER = ServerSpec("github", RemoteLaunch("https://api.github.com/mcp"))
 
 
-def made(tool: dict[str, Any], spec: ServerSpec = SEED_SERVER, **more: Any) -> Manifest:
+def made(tool: dict[str, Any], spec: ServerSpec = PUBLISHED_SERVER, **more: Any) -> Manifest:
     return manifest_of(Tool.from_mcp(spec.name, tool), spec, status="auto_approved", **more)
 
 
-def test_the_example_of_the_seed_is_written_exactly_so() -> None:
-    assert manifest_text(made(SEED_DEFINITION)) == SEED_EXAMPLE
+def test_the_published_example_is_written_exactly_so() -> None:
+    assert manifest_text(made(PUBLISHED_DEFINITION)) == PUBLISHED_EXAMPLE
 
 
-def test_the_example_of_the_seed_is_read_back_to_an_equal_manifest() -> None:
-    assert manifests_in(SEED_EXAMPLE) == [made(SEED_DEFINITION)]
+def test_the_published_example_is_read_back_to_an_equal_manifest() -> None:
+    assert manifests_in(PUBLISHED_EXAMPLE) == [made(PUBLISHED_DEFINITION)]
 
 
 def test_a_manifest_says_what_is_known_of_a_tool() -> None:
@@ -108,7 +108,7 @@ class Discovered:
     [("toolcrib", "auto_approved"), ("cursor", "auto_approved"), ("registry", "pending"), ("proposal", "pending")],
 )
 def test_what_comes_from_a_stranger_is_pending(source: str, status: str) -> None:
-    manifest = tool_to_manifest(Discovered(definition=LIST_ISSUES), replace(SEED_SERVER, origin=Origin(source)))
+    manifest = tool_to_manifest(Discovered(definition=LIST_ISSUES), replace(PUBLISHED_SERVER, origin=Origin(source)))
 
     assert manifest.approval_status == status
     assert manifest.may_be_used is (status != "pending")
@@ -117,7 +117,7 @@ def test_what_comes_from_a_stranger_is_pending(source: str, status: str) -> None
 def test_an_output_that_was_learnt_is_in_the_manifest() -> None:
     learnt = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 
-    manifest = tool_to_manifest(Discovered(definition=LIST_ISSUES, output_schema_json=learnt), SEED_SERVER)
+    manifest = tool_to_manifest(Discovered(definition=LIST_ISSUES, output_schema_json=learnt), PUBLISHED_SERVER)
 
     assert rtfs_text(manifest.output_schema) == "[:map [:total :int]]"  # type: ignore[arg-type]
 

@@ -249,7 +249,7 @@ def test_a_pattern_that_cannot_be_read_is_refused(world: World, pattern: str) ->
         world.marketplace.query(CapabilityQuery(id=pattern))
 
 
-def test_words_are_searched_as_the_seed_counts_them(world: World) -> None:
+def test_words_are_searched_by_the_published_points(world: World) -> None:
     scores = {hit.capability.id: hit.score for hit in world.catalog.search("list issues")}
 
     # "list" is found in both, the whole query in one; words of two letters do not count.

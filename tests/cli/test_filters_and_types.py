@@ -53,8 +53,9 @@ def test_inspect_shows_what_was_learnt_unless_it_is_switched_off(
     seeded: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqliteCatalog(Paths.of(os.environ).catalog)
-    [tool] = [tool for tool in store.tools("filesystem") if tool.name == "read_file"]
-    store.save_shape(LearntShape("filesystem", "read_file", tool.fingerprint, {"type": "string"}))
+    [key] = [key for key, record in store.servers().items() if record.name == "filesystem"]
+    [tool] = [tool for tool in store.tools(key) if tool.name == "read_file"]
+    store.save_shape(LearntShape(key, "read_file", tool.fingerprint, {"type": "string"}))
     store.close()
 
     assert seeded.run("inspect", "filesystem:read_file", "--json").json["returns"] == "string (learnt from results)"

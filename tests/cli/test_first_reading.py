@@ -17,6 +17,7 @@ from toolcrib.config.load import load_settings
 from toolcrib.discovery.reads import ConfiguredReads
 from toolcrib.gateway import Gateway
 from toolcrib.model.reading import ServerReading
+from toolcrib.model.server import ServerSpec
 from toolcrib.model.view import ToolSummary
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.upstream.watchdog_process import read_process
@@ -137,10 +138,10 @@ def test_an_error_that_nobody_foresaw_is_the_trouble_of_one_server(
     machine.workshop("friendly", "broken")
     read = ConfiguredReads.read
 
-    async def spoilt(reader: ConfiguredReads, server: str, slot: Any) -> ServerReading:
-        if server == "broken":
-            raise ValueError(server)
-        return await read(reader, server, slot)
+    async def spoilt(reader: ConfiguredReads, spec: ServerSpec, slot: Any) -> ServerReading:
+        if spec.name == "broken":
+            raise ValueError(spec.name)
+        return await read(reader, spec, slot)
 
     monkeypatch.setattr(ConfiguredReads, "read", spoilt)
     ran = machine.run("list")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,8 +39,9 @@ def test_the_package_runs_as_a_module() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"toolcrib {__version__}\n", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals there")
 def test_on_a_terminal_plain_toolcrib_shows_help() -> None:
-    outside, inside = pty.openpty()
+    outside, inside = os.openpty()
     try:
         done = process(stdin=inside)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,11 +12,16 @@ import time
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
 from tests.cli.machine import BOUND_SECONDS, CONFIG, TOOLS, Machine, check_golden, rows
+from tests.fakes import tool
+from toolcrib import open_gateway
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.config.load import load_settings
 from toolcrib.engine.open_catalog import open_reading
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.protocol import build_server
 from toolcrib.storage.sqlite import SqliteCatalog
 
 NOT_SEARCHED = "not searched: database could not be read just now: the connection was refused\n"
@@ -235,13 +241,14 @@ def test_help_loads_neither_the_configuration_nor_the_catalog(machine: Machine) 
 def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> None:
     now = time.time()
     catalog = SqliteCatalog(seeded.paths.catalog)
-    held = {"github": "connected", "filesystem": "disconnected"}
+    keys = {record.name: key for key, record in catalog.servers().items()}
+    held = {keys["github"]: "connected", keys["filesystem"]: "disconnected"}
     catalog.gateway_started(GatewayRow("alive", os.getpid(), "library", now, now))
     catalog.gateway_seen("alive", now, held)
     catalog.gateway_started(
-        GatewayRow("lost", os.getpid(), "library", now - 900, now - 900, {"filesystem": "connected"})
+        GatewayRow("lost", os.getpid(), "library", now - 900, now - 900, {keys["filesystem"]: "connected"})
     )
-    catalog.gateway_started(GatewayRow("dead", 2**22 - 3, "library", now, now, {"filesystem": "connected"}))
+    catalog.gateway_started(GatewayRow("dead", 2**22 - 3, "library", now, now, {keys["filesystem"]: "connected"}))
     catalog.close()
     check_golden("list_held.txt", seeded.run("list").out, pid=os.getpid())
     listed = seeded.run("list", "--json").json
@@ -360,3 +367,29 @@ def test_the_gateway_is_never_behind_its_own_counter_however_it_is_wrapped(machi
     assert [server["name"] for server in ran.json["servers"]] == ["other"]
     for name in wrapped:
         assert f"server '{name}' of {machine.paths.config_file} is this gateway itself and is left out" in ran.err
+
+
+def test_a_search_shows_ten_tools_unless_told_otherwise(machine: Machine) -> None:
+    machine.configure("servers: {shop: {command: never-started}}")
+    machine.fill({"shop": [tool(f"pack_box_{number}", "Pack a box.") for number in range(15)]})
+
+    assert len(machine.run("search", "pack box", "--json").json["results"]) == 10
+    assert len(machine.run("search", "pack box", "--limit", "12", "--json").json["results"]) == 12
+
+
+async def ask_the_other_faces(query: str) -> tuple[list[str], list[str]]:
+    """What the library finds, and what an agent is told."""
+    async with open_gateway(read_due=False) as gateway:
+        hits = (await gateway.search_tools(query, limit=10)).hits
+        async with Client(build_server(MetaTools(gateway), version="1", instructions="")) as client:
+            told = await client.call_tool("search_tools", {"query": query, "limit": 10})
+    results = json.loads(told.content[0].text)["results"]
+    return [f"{hit.server}:{hit.tool}" for hit in hits], [f"{hit['server']}:{hit['tool']}" for hit in results]
+
+
+def test_library_command_line_and_meta_tools_find_the_same(seeded: Machine) -> None:
+    by_library, by_meta_tool = asyncio.run(ask_the_other_faces("github issue"))
+    shown = seeded.run("search", "github issue", "--json").json["results"]
+
+    assert by_library == by_meta_tool == [f"{hit['server']}:{hit['tool']}" for hit in shown]
+    assert by_library[0] == "github:create_issue"

@@ -8,6 +8,7 @@ import pytest
 
 from tests.config.conftest import write
 from toolcrib.errors import ConfigurationError
+from toolcrib.model.server import StdioLaunch
 
 ONE = "servers: {one: {command: x}}"
 PROJECT_FILES = [".anygpt/mcp-discovery.config.yaml", "toolcrib.yml", "anygpt.config.yaml"]
@@ -228,3 +229,59 @@ def test_a_failed_write_leaves_the_record_as_it_was(machine, monkeypatch):
         machine.trusted.trust(second)
     assert machine.trusted.paths() == (first.resolve(),)
     assert [path.name for path in machine.paths.state_dir.iterdir()] == ["trusted.json"]
+
+
+CONFIG_SCRIPT = """
+import { config } from '@anygpt/config';
+
+export default config({
+  providers: { local: {} }, // none of ours
+  discovery: {
+    enabled: true,
+    servers: [
+      {
+        name: 'github',
+        description: 'Issues and pull requests',
+        connection: { type: 'stdio', command: 'npx', args: ['-y', 'server-github'] },
+      },
+    ],
+  },
+});
+"""
+
+
+DISCOVERY_SCRIPT = """
+export default {
+  discovery: {
+    sources: [{ type: 'custom', path: './my-mcp-servers.yaml' }],
+    toolRules: [{ pattern: ['*delete*', '*remove*'], enabled: false, tags: ['dangerous'] }],
+  },
+};
+"""
+
+
+def test_servers_in_a_trusted_anygpt_config_script_are_read_as_data(machine):
+    file = write(machine.cwd / "anygpt.config.ts", CONFIG_SCRIPT)
+    machine.trusted.trust(file)
+
+    settings = machine.load()
+
+    assert (settings.file, settings.problems) == (file, ())
+    (server,) = settings.servers
+    assert (server.name, server.description) == ("github", "Issues and pull requests")
+    assert server.launch == StdioLaunch("npx", ("-y", "server-github"))
+
+
+def test_a_trusted_discovery_script_brings_its_own_sources_and_rules(machine):
+    file = write(machine.cwd / ".anygpt" / "mcp-discovery.config.ts", DISCOVERY_SCRIPT)
+    source = write(machine.cwd / ".anygpt" / "my-mcp-servers.yaml", "servers: {wiki: {command: wiki-mcp}}")
+    machine.trusted.trust(file)
+    machine.trusted.trust(source)
+
+    settings = machine.load()
+
+    assert (settings.file, settings.problems) == (file, ())
+    assert [server.name for server in settings.servers] == ["wiki"]
+    assert [(rule.pattern, rule.enabled, rule.tags) for rule in settings.tool_rules] == [
+        (("*delete*", "*remove*"), False, ("dangerous",))
+    ]

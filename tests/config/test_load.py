@@ -10,7 +10,7 @@ from toolcrib.config.settings import Settings, ToolRule
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
-SEED_EXAMPLE = """
+PUBLISHED_EXAMPLE = """
 discovery:
   enabled: true
   cache:
@@ -34,7 +34,7 @@ def names(settings: Settings) -> list[str]:
 
 
 def test_the_example_of_the_specification_is_understood(machine):
-    settings = machine.load_text(SEED_EXAMPLE)
+    settings = machine.load_text(PUBLISHED_EXAMPLE)
     file = str(machine.cwd / "elsewhere" / "given.yaml")
     assert settings.cache_ttl_seconds == 60.0
     assert settings.servers == (
@@ -215,7 +215,7 @@ def test_a_bad_endpoint_of_the_environment_is_a_problem_without_its_value(machin
     assert "canary" not in str(settings.problems)
 
 
-def test_the_seeds_cache_variable_is_read_and_a_bad_one_is_only_a_warning(machine):
+def test_the_older_cache_variable_is_read_and_a_bad_one_is_only_a_warning(machine):
     assert machine.load_text("{}", CCOS_MCP_CACHE_TTL="60").tool_cache_ttl_seconds == 60.0
     settings = machine.load_text("{}", CCOS_MCP_CACHE_TTL="soon")
     assert settings.tool_cache_ttl_seconds == 86_400.0
@@ -250,3 +250,22 @@ def test_by_default_the_real_environment_is_read(machine, monkeypatch):
     monkeypatch.chdir(machine.cwd)
     monkeypatch.setenv("TOOLCRIB_MAX_CALLS", "7")
     assert load_settings().max_calls == 7
+
+
+@pytest.mark.parametrize(
+    ("field", "default"),
+    [
+        ("enabled", True),
+        ("sources", ()),
+        ("tool_rules", ()),
+        ("cache_enabled", True),
+        ("cache_ttl_seconds", 3600),
+        ("tool_cache_ttl_seconds", 24 * 3600),
+        ("idle_stop_seconds", 300),
+        ("max_servers", 1000),
+        ("max_tools_per_server", 1000),
+        ("max_tools", 10_000),
+    ],
+)
+def test_each_setting_has_the_default_that_was_promised(field: str, default: object) -> None:
+    assert getattr(Settings(), field) == default

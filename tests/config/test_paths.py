@@ -32,3 +32,10 @@ def test_the_cache_can_be_moved_on_its_own():
 def test_asking_for_paths_creates_nothing(tmp_path):
     Paths.of({"TOOLCRIB_HOME": str(tmp_path / "t")})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_cache_lies_in_a_folder_of_the_platform_and_not_in_the_working_directory() -> None:
+    folder = Paths.of({}).cache_dir
+
+    assert folder.is_absolute()
+    assert Path.cwd() not in (folder, *folder.parents)

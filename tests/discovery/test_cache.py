@@ -143,7 +143,7 @@ def test_a_time_of_nothing_serves_nothing_and_writes_nothing(kept: Kept) -> None
 @pytest.mark.parametrize(
     ("text", "seconds", "warned"), [("60", 60.0, False), ("0", 0.0, False), ("soon", DAY, True), ("-5", DAY, True)]
 )
-def test_the_seed_s_variables_move_the_folder_and_set_the_time(
+def test_the_ccos_variables_move_the_folder_and_set_the_time(
     text: str, seconds: float, warned: bool, tmp_path: Path
 ) -> None:
     env = {"CCOS_MCP_CACHE_TTL": text, "CCOS_MCP_CACHE_DIR": str(tmp_path / "elsewhere")}
@@ -156,7 +156,7 @@ def test_the_seed_s_variables_move_the_folder_and_set_the_time(
     assert (tmp_path / "elsewhere" / "registry_maps.json").exists()
 
 
-def test_the_usual_times_are_those_of_the_seed(tmp_path: Path) -> None:
+def test_the_usual_times_are_a_day_and_an_hour(tmp_path: Path) -> None:
     cache = open_cache(load_settings(env={}, cwd=tmp_path, home=tmp_path), Paths.under(tmp_path))
 
     assert (cache.tool_ttl_seconds, cache.registry_ttl_seconds) == (DAY, HOUR)

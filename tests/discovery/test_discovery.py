@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs import FailingCatalog
 from tests.fakes import Clock, eventually, spec, tool
 from tests.showroom import Showroom
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
@@ -17,7 +18,7 @@ from toolcrib.discovery.journal import MOST_REASON_CHARACTERS
 from toolcrib.discovery.leases import LEASE_SECONDS
 from toolcrib.discovery.refresher import COALESCE_SECONDS, CatalogRefresher
 from toolcrib.discovery.slots import Turns
-from toolcrib.errors import CallTimeout, ServerConnectionError, StoreUnavailable, UpstreamError
+from toolcrib.errors import CallTimeout, ServerConnectionError, UpstreamError
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.rules.rulebook import RuleBook
@@ -524,17 +525,10 @@ async def test_what_a_reading_leaves_out_is_reported(caplog: pytest.LogCaptureFi
 
 
 async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    class ReadOnly(MemoryCatalog):
-        def save_reading(self, *_: Any) -> bool:
-            raise StoreUnavailable("the disk is full")
-
-        def release_lease(self, *_: Any) -> None:
-            raise StoreUnavailable("the disk is full")
-
-    async with crew("a", store=ReadOnly()) as us:
+    async with crew("a", store=FailingCatalog("save_reading", "release_lease")) as us:
         await need(us, "a")
 
-        assert "the disk is full" in caplog.text
+        assert "the disk is gone" in caplog.text
         assert us.is_idle
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from tests.discovery.desk import POLICY, Desk, FakeRegistry, desk
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
-from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy
+from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy, Settings, open_discovery
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import CacheStats
 from toolcrib.discovery.capability_sinks import CapabilityDesk
@@ -48,7 +49,7 @@ def names(tools: list[DiscoveredMCPTool]) -> list[str]:
 # -- options
 
 
-def test_the_options_have_the_seed_s_names_and_defaults() -> None:
+def test_the_options_have_their_published_names_and_defaults() -> None:
     options = DiscoveryOptions()
 
     assert {field.name: getattr(options, field.name) for field in fields(options)} == {
@@ -122,7 +123,7 @@ async def test_a_configured_server_keeps_the_connection_it_has() -> None:
         assert (servers["files"].starts, len(servers["files"].open_links)) == (1, 1)
 
 
-async def test_a_server_that_cannot_be_reached_is_a_connection_failure_of_the_seed() -> None:
+async def test_a_server_that_cannot_be_reached_is_a_connection_failure() -> None:
     async with desk(FakeServers()) as us:
         with pytest.raises(ConnectionFailed):
             await us.service.discover_tools(spec("gone"))
@@ -741,3 +742,33 @@ async def test_a_service_with_another_part_shares_the_rest() -> None:
 
         assert (market.taken, catalog.taken) == (["x"], ["x"])
         assert us.cache.stats == CacheStats(hits=1, misses=1)
+
+
+# -- what a server hears, and one that says nothing
+
+
+async def test_a_server_that_never_answers_is_a_timeout() -> None:
+    async def hang(_: dict[str, Any]) -> Mapping[str, Any]:
+        await asyncio.get_running_loop().create_future()
+        return {}
+
+    servers = FakeServers(FakeServer("files", methods={"tools/list": hang}))
+    async with desk(servers, policy=replace(POLICY, call_seconds=0.05)) as us:
+        with pytest.raises(Timeout):
+            await us.service.discover_tools(spec("files"), DiscoveryOptions(retry_policy=RetryPolicy(max_retries=0)))
+
+
+async def test_a_handshake_names_version_capabilities_and_client_and_the_list_is_asked_for_with_nothing() -> None:
+    server = FakeServer("files", [tool("read")], era="legacy", version="7")
+    async with open_discovery(settings=Settings(), opener=FakeServers(server)) as service:
+        await service.discover_tools(spec("files"))
+        identity = service.identity(spec("files"))
+
+    heard = dict(server.heard)
+    client = heard["initialize"].pop("clientInfo")
+    assert (client["name"], sorted(client)) == ("toolcrib", ["name", "version"])
+    assert sorted(heard["initialize"].pop("capabilities")) == ["elicitation", "roots", "sampling"]
+    assert heard["initialize"] == {"protocolVersion": LATEST_HANDSHAKE_VERSION}
+    assert heard["tools/list"] == {}
+    assert identity is not None
+    assert (identity.server_info, identity.capabilities) == ({"name": "files", "version": "7"}, {"tools": {}})

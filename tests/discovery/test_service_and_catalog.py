@@ -194,7 +194,7 @@ async def test_the_number_of_readings_at_once_follows_a_reload() -> None:
     async with open_gateway(settings=settings(*names), opener=servers, read_due=False) as gateway:
         gateway._refresher.configure(max_parallel=1, freshness=Freshness(), always_reread=False)
         gateway._refresher.configure(max_parallel=6, freshness=Freshness(), always_reread=False)
-        gateway._discovery.refresh_due()
-        await eventually(lambda: gateway._discovery.pending == 0)
+        gateway._refresher.refresh_due()
+        await eventually(lambda: gateway._refresher.pending(gateway._view.specs) == 0)
 
         assert len([server for server in names if servers[server].starts]) == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ import pytest
 from tests.discovery.desk import Desk, FakeRegistry, desk
 from tests.fakes import spec, tool
 from tests.upstream.http_servers import Out, Script, SdkServer, Seen, serve, unused_address
-from toolcrib import DiscoveryOptions, MCPDiscoveryProvider
+from toolcrib import DiscoveryOptions, MCPDiscoveryProvider, Settings, open_discovery
 from toolcrib.errors import (
     AuthenticationFailed,
     NeedsConfiguration,
@@ -244,3 +245,50 @@ async def test_nothing_a_registry_writes_can_name_a_secret_of_this_machine(refer
 
     assert [type(outcome.error) for outcome in outcomes] == [NeedsConfiguration] * 2
     assert legacy.script.seen == []
+
+
+# -- connections and waits
+
+
+class Busy:
+    """A server of the handshake era that refuses the list of its tools so many times, and notes who connects."""
+
+    def __init__(self, *refusals: int) -> None:
+        self.refusals = list(refusals)
+        self.ports: set[int] = set()
+        self.script = Script(self._answer)
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            self.ports.add(scope["client"][1])
+        await self.script(scope, receive, send)
+
+    async def _answer(self, seen: Seen, out: Out) -> None:
+        match seen.rpc:
+            case "initialize":
+                await out.send(200, seen.answer({"protocolVersion": "2025-11-25", "capabilities": {}}))
+            case "tools/list" if self.refusals:
+                await out.send(self.refusals.pop(0))
+            case "tools/list":
+                await out.send(200, seen.answer({"tools": [tool("read")]}))
+            case "server/discover":
+                await out.send(200, seen.error(METHOD_NOT_FOUND, "not here"))
+            case _:
+                await out.send(202)
+
+
+async def test_all_servers_share_one_http_client_and_its_connections() -> None:
+    busy = Busy()
+    async with asyncio.timeout(20), serve(busy) as url, open_discovery(settings=Settings()) as service:
+        for name in ("one", "two", "three"):
+            assert len(await service.discover_tools(at(f"{url}/{name}", name))) == 1
+
+    assert {seen.path for seen in busy.script.seen} == {"/one", "/two", "/three"}
+    assert len(busy.ports) == 1
+
+
+async def test_a_server_that_is_busy_is_asked_again_after_growing_waits(tmp_path: Path) -> None:
+    async with serve(Busy(429, 429, 429)) as url, over_http(tmp_path) as us:
+        assert len(await us.service.discover_tools(at(url))) == 1
+
+        assert us.waits == [1.0, 2.0, 4.0]

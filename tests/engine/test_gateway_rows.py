@@ -5,14 +5,13 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
+from tests.catalogs import FailingCatalog
 from tests.fakes import eventually
 from toolcrib.catalog.store import GatewayRow
-from toolcrib.engine.gateway_rows import OwnGatewayRow
-from toolcrib.errors import StoreUnavailable
+from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.storage.memory import MemoryCatalog
 
 
@@ -64,28 +63,15 @@ async def test_rows_and_leases_of_killed_gateways_are_cleared_and_those_of_livin
 
 
 async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    class Full(MemoryCatalog):
-        tries = 0
-
-        def gateway_started(self, row: GatewayRow) -> None:
-            raise StoreUnavailable("the disk is full")
-
-        def gateway_seen(self, *_: Any) -> None:
-            self.tries += 1
-            raise StoreUnavailable("the disk is full")
-
-        def gateway_gone(self, owner: str) -> None:
-            raise StoreUnavailable("the disk is full")
-
-    store = Full()
+    store = FailingCatalog("gateway_started", "gateway_seen", "gateway_gone")
     own_row = OwnGatewayRow(store, "us", "stdio", nobody, beat_seconds=0.01)
 
     with caplog.at_level(logging.DEBUG, logger="toolcrib"):
         await own_row.start()
-        await eventually(lambda: store.tries > 2)
+        await eventually(lambda: store.failures > 3)
         await own_row.close()
 
-    assert "the disk is full" in caplog.text
+    assert "the disk is gone" in caplog.text
 
 
 async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ class Waiting:
         self.clock.advance(seconds)
 
 
-def test_the_defaults_and_presets_are_those_of_the_seed() -> None:
+def test_the_defaults_and_presets_are_those_that_were_promised() -> None:
     assert RateLimitConfig() == RateLimitConfig(requests_per_second=10.0, burst_size=20, enabled=True)
     assert RateLimitConfig.permissive() == RateLimitConfig(100.0, 100)
     assert RateLimitConfig.strict() == RateLimitConfig(1.0, 5)

@@ -46,7 +46,7 @@ def cut() -> ServerConnectionError:
     return ServerConnectionError("the connection broke", server="a", retryable=True)
 
 
-def test_the_defaults_are_those_of_the_seed() -> None:
+def test_the_defaults_are_those_that_were_promised() -> None:
     policy = RetryPolicy()
 
     assert (policy.max_retries, policy.initial_delay_ms, policy.max_delay_ms) == (3, 1000, 30_000)

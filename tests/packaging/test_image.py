@@ -262,3 +262,11 @@ def test_it_runs_as_an_ordinary_user_with_its_state_in_the_volume() -> None:
     assert kinds["WORKDIR"] != kinds["VOLUME"]
     users = [words for kind, words in instructions() if kind == "RUN" and words.startswith("useradd ")]
     assert f"--uid {check_image.USER_ID}" in users[0]
+
+
+def test_the_container_recipe_serves_on_standard_input_as_an_ordinary_user() -> None:
+    recipe = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+
+    assert {'ENTRYPOINT ["toolcrib"]', 'CMD ["serve"]', "USER toolcrib"} <= set(recipe)
+    assert recipe.index("USER toolcrib") < recipe.index('ENTRYPOINT ["toolcrib"]')
+    assert any("docker run -i --rm" in line for line in recipe if line.startswith("#"))

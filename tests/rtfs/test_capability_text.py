@@ -47,12 +47,12 @@ KNOWN_KEYS = {
 }
 
 
-def test_the_example_of_the_seed_is_read_and_written_exactly() -> None:
+def test_the_published_capability_is_read_and_written_exactly() -> None:
     assert read_capabilities(LIST_ISSUES) == (CAPABILITY,)
     assert capabilities_text([CAPABILITY]) == LIST_ISSUES
 
 
-def test_the_older_spelling_is_read_and_the_seeds_is_written() -> None:
+def test_the_older_spelling_is_read_and_the_published_one_is_written() -> None:
     older = """
     (do ; as another program writes it
       (capability "mcp.github.list_issues"

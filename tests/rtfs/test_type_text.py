@@ -46,7 +46,7 @@ ISSUE_TEXT = """\
   [:state {:optional true} :string]]"""
 
 
-def test_the_example_of_the_seed_is_written_exactly() -> None:
+def test_the_published_type_is_written_exactly() -> None:
     assert rtfs_text(ISSUE, indent=0) == ISSUE_TEXT
     assert rtfs_text(ISSUE) == "[:map [:owner :string] [:repo :string] [:state {:optional true} :string]]"
     assert parse_type(ISSUE_TEXT) == ISSUE

@@ -93,7 +93,7 @@ def test_a_regex_is_searched_anywhere_and_minds_case_without_the_i_flag(
     assert fits(pattern, tool) is expected
 
 
-def test_row_5_flags_after_the_last_slash_still_make_a_regex() -> None:
+def test_flags_after_the_last_slash_still_make_a_regex() -> None:
     assert fits("/^CREATE_/i", "create_issue")
     assert not fits("/^CREATE_/i", "/^create_/i")
 

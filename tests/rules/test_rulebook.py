@@ -94,13 +94,13 @@ def test_server_specific_rules_leave_other_servers_alone() -> None:
     assert enabled(book) == everything_but("filesystem:delete_file", "filesystem:rm_dir")
 
 
-def test_row_3_positive_patterns_are_alternatives_and_negatives_are_conditions() -> None:
+def test_positive_patterns_are_alternatives_and_negatives_are_conditions() -> None:
     book = RuleBook([Rule(("*issue*", "*file*", "!*delete*"), enabled=True)])
     assert enabled(book) == {"github:create_issue", "filesystem:read_file", "filesystem:write_file"}
 
 
 @pytest.mark.parametrize("patterns", [("!*delete*", "*"), ("*", "!*delete*")])
-def test_row_4_a_negation_vetoes_wherever_it_stands(patterns: tuple[str, ...]) -> None:
+def test_a_negation_vetoes_wherever_it_stands(patterns: tuple[str, ...]) -> None:
     book = RuleBook([Rule(patterns, enabled=True)])
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
@@ -110,11 +110,11 @@ def test_a_negation_alone_matches_everything_else() -> None:
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
 
-def test_row_5_a_regex_with_flags_decides_in_a_rule() -> None:
+def test_a_regex_with_flags_decides_in_a_rule() -> None:
     assert enabled(RuleBook([Rule(("/ISSUE$/i",), enabled=True)])) == {"github:create_issue", "github:delete_issue"}
 
 
-def test_row_6_with_first_precedence_a_first_match_equal_to_the_default_still_decides() -> None:
+def test_with_first_precedence_a_first_match_equal_to_the_default_still_decides() -> None:
     book = RuleBook([Rule(("*delete*",), enabled=False), Rule(("*",), enabled=True)], "first")
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
@@ -127,12 +127,12 @@ def test_row_6_with_first_precedence_a_first_match_equal_to_the_default_still_de
         ("last", {"github:delete_issue", "filesystem:delete_file"}),
     ],
 )
-def test_row_7_the_precedence_setting_says_which_of_two_rules_wins(precedence: Precedence, blocked: set[str]) -> None:
+def test_the_precedence_setting_says_which_of_two_rules_wins(precedence: Precedence, blocked: set[str]) -> None:
     book = RuleBook([Rule(("*",), enabled=True), Rule(("*delete*",), enabled=False)], precedence)
     assert enabled(book) == everything_but(*blocked)
 
 
-def test_row_7_a_shadowed_deny_rule_is_reported_with_the_tools_it_fails_to_block() -> None:
+def test_a_shadowed_deny_rule_is_reported_with_the_tools_it_fails_to_block() -> None:
     rules = [Rule(("*",), enabled=True), Rule(("*delete*",), enabled=False)]
     assert RuleBook(rules, "first").check(TOOLS) == [
         "rule 2 (*delete*) is overruled by rule 1 and does not block github:delete_issue, filesystem:delete_file"

@@ -1,4 +1,4 @@
-"""JSON Schemas to types, by the seed's table and beyond it, and back again."""
+"""JSON Schemas to types, by the published table and beyond it, and back again."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def exact(schema: Any) -> str:
     return rtfs_text(convert(schema).type)
 
 
-def seed(schema: Any) -> str:
+def as_published(schema: Any) -> str:
     return rtfs_text(published_form(convert(schema).type))
 
 
-def test_the_worked_example_of_the_seed_comes_out_exactly() -> None:
+def test_the_worked_example_comes_out_exactly() -> None:
     assert rtfs_text(published_form(convert(LIST_ISSUES).type), indent=0) == (
         "[:map\n  [:owner :string]\n  [:repo :string]\n  [:state {:optional true} :string]]"
     )
@@ -66,8 +66,8 @@ def test_the_worked_example_of_the_seed_comes_out_exactly() -> None:
         ({"enum": ["a", None]}, "[:union :string :nil]"),
     ],
 )
-def test_the_table_of_the_seed_holds(schema: Any, expected: str) -> None:
-    assert seed(schema) == expected
+def test_each_kind_of_schema_has_its_published_type(schema: Any, expected: str) -> None:
+    assert as_published(schema) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_table_of_the_seed_holds(schema: Any, expected: str) -> None:
     ],
 )
 def test_what_real_schemas_hold_has_its_type(schema: Any, published: str | None, whole: str | None) -> None:
-    assert published is None or seed(schema) == published
+    assert published is None or as_published(schema) == published
     assert whole is None or exact(schema) == whole
     assert convert(schema).warnings == ()
 
@@ -158,7 +158,7 @@ def test_parts_of_all_of_are_one_object() -> None:
         "required": ["more"],
     }
     assert exact(schema) == "[:map [:id :int] [:name {:optional true} :string] [:more :bool]]"
-    assert seed({"allOf": [{}, {"description": "x"}, {"type": "string"}, {"type": "integer"}]}) == ":string"
+    assert as_published({"allOf": [{}, {"description": "x"}, {"type": "string"}, {"type": "integer"}]}) == ":string"
 
 
 def test_alternatives_are_joined_with_what_stands_beside_them() -> None:

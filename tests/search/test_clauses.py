@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,3 +118,9 @@ def test_clauses_are_at_most_three_separate_parts_of_the_text(text: str) -> None
     for word in " ".join(found).split():
         assert word.strip(" ,.;") in wordy
     assert not found or sum(len(clause.split()) >= 3 for clause in found) >= 2
+
+
+def test_a_long_gap_is_read_at_once() -> None:
+    started = time.process_time()
+    clauses("a" + " " * 4_000 + "b")
+    assert time.process_time() - started < 0.1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -234,3 +236,55 @@ def test_a_tool_of_a_stored_index_is_found_by_name_after_others_left(path: Path)
         "github:create_issue"
     ]
     assert "jira:delete_issue" not in ids(index.search("jira:delete_issue"))
+
+
+def test_opening_an_index_leaves_what_is_not_encoded_for_later(tmp_path: Path) -> None:
+    index = ToolIndex(ISSUES[:4], encoder=TINY)
+    index.add_words(ISSUES[4:])
+    index.save(tmp_path / "index")
+    encoder = TinyEncoder()
+    loaded = ToolIndex.load(tmp_path / "index", encoder=encoder)
+    assert encoder.encoded == []
+    assert [one.text for one in loaded.unencoded(10)] == [one.text for one in index.unencoded(10)]
+
+
+@pytest.mark.parametrize("notes", [[], "x", 5])
+def test_notes_of_another_shape_are_unreadable(tmp_path: Path, notes: Any) -> None:
+    header = json.dumps({"__metadata__": notes}).encode()
+    (tmp_path / "index").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(IndexUnreadable):
+        ToolIndex.load(tmp_path / "index", encoder=TINY)
+
+
+def test_an_index_without_one_of_its_arrays_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    ToolIndex(ISSUES, encoder=TINY).save(path)
+    content = path.read_bytes()
+    for name in (b"names.keys", b"tools.text", b"vectors.codes", b"terms.words"):
+        path.write_bytes(content.replace(name, name[::-1]))
+        with pytest.raises(IndexUnreadable):
+            ToolIndex.load(path, encoder=TINY)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 1_500), st.integers(1, 255))
+def test_a_header_with_one_byte_changed_is_unreadable_or_still_searched(
+    tmp_path_factory: pytest.TempPathFactory, place: int, change: int
+) -> None:
+    path = tmp_path_factory.mktemp("x") / "index"
+    ToolIndex(ISSUES, encoder=TINY).save(path)
+    content = bytearray(path.read_bytes())
+    header = int.from_bytes(content[:8], "little")
+    content[place % (header + 8)] ^= change
+    path.write_bytes(content)
+    try:
+        index = ToolIndex.load(path, encoder=TINY)
+    except IndexUnreadable:
+        return
+    index.search("create an issue")
+    index.add(ISSUES)
+
+
+def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    ToolIndex(ISSUES, encoder=TINY).save(tmp_path / "index")
+    assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == 0o600

@@ -102,3 +102,9 @@ def test_a_vector_put_again_takes_the_place_of_the_old_one() -> None:
     vectors = Vectors(DIMENSIONS, stored_arrays(*quantized(old[None, :])))
     vectors.put(np.array([0]), new[None, :])
     assert vectors.cosines(np.array([0]), new[None, :])[0, 0] == pytest.approx(1, abs=0.01)
+
+
+def test_as_many_as_there_are_can_be_asked_for() -> None:
+    members = np.random.default_rng(1).normal(size=(2_000, 64)).astype(np.float32)
+    vectors = Vectors(64, stored_arrays(*quantized(members)))
+    assert sorted(vectors.nearest(members[0], 2_000, 2_000)) == list(range(2_000))

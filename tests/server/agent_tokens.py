@@ -60,7 +60,7 @@ class Agent:
         return answer
 
     async def find_read_and_run(self, query: str, server: str, tool: str, arguments: Mapping[str, Any]) -> None:
-        """One turn as the seeds draw it: search, details, execution."""
+        """One turn: search, details, execution."""
         found = json.loads(await self.use("search_tools", query=query))
         assert (server, tool) == (found["results"][0]["server"], found["results"][0]["tool"])
         await self.use("get_tool_details", server=server, tool=tool)

@@ -1,4 +1,4 @@
-"""What becomes of a tool's result: the table of D9, line by line."""
+"""What becomes of a tool's result: case by case."""
 
 from __future__ import annotations
 

@@ -107,14 +107,14 @@ async def test_no_default_search_answer_takes_more_than_200_tokens_however_many_
     assert all(len(json.loads(answer)["results"]) >= 3 for answer in answers)
 
 
-async def test_the_one_tool_journey_of_the_seeds_takes_950_tokens_at_most(servers: Sequence[ServerSpec]):
+async def test_a_journey_with_one_tool_takes_950_tokens_at_most(servers: Sequence[ServerSpec]):
     async with agent_before(servers) as agent:
         await agent.find_read_and_run("github issue create", "github", "create_issue", NEW_ISSUE)
 
     assert agent.spent <= 950
 
 
-async def test_the_two_tool_journey_of_the_seeds_takes_1600_tokens_at_most(servers: Sequence[ServerSpec]):
+async def test_a_journey_with_two_tools_takes_1600_tokens_at_most(servers: Sequence[ServerSpec]):
     async with agent_before(servers) as agent:
         await agent.find_read_and_run("read file", "filesystem", "read_file", {"path": "README.md"})
         await agent.find_read_and_run("create github issue", "github", "create_issue", NEW_ISSUE)

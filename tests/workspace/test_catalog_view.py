@@ -2,37 +2,20 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests.catalogs import FailingCatalog, save_tools
 from tests.fakes import spec, tool
 from tests.showroom import ENTRY, IDENTITY, NO_RULES, Showroom
-from toolcrib.catalog.store import ServerRecord
-from toolcrib.errors import StoreUnavailable, ToolChanged, ToolDisabled, ToolPending
+from toolcrib.errors import ToolChanged, ToolDisabled, ToolPending
 from toolcrib.model.availability import Availability
 from toolcrib.model.caller import Caller, Rights
 from toolcrib.model.server import DeclaredTool, StdioLaunch
 from toolcrib.rules.rule import Rule
 from toolcrib.storage.memory import MemoryCatalog
-
-
-class Broken(MemoryCatalog):
-    """A catalog on a disk that fails."""
-
-    is_broken = False
-
-    def change_token(self) -> int:
-        self._check()
-        return super().change_token()
-
-    def servers(self) -> dict[str, ServerRecord]:
-        self._check()
-        return super().servers()
-
-    def _check(self) -> None:
-        if self.is_broken:
-            raise StoreUnavailable("the disk is gone")
-
+from toolcrib.workspace.search_index import SearchIndex
 
 # -- what is shown
 
@@ -277,7 +260,7 @@ def test_a_tool_that_left_the_catalog_since_the_index_was_made_is_not_given() ->
 
 
 async def test_a_failing_disk_leaves_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
-    broken = Broken()
+    broken = FailingCatalog("change_token", "servers", is_broken=False)
     shop = Showroom(store=broken)
     shop.save(tool("read_file"))
     shop.found("read file")
@@ -398,3 +381,34 @@ def test_what_is_available_is_refused_to_nobody(state: str, is_found: bool) -> N
 
     assert availability.refusal("files:read") is None
     assert (availability.is_callable, availability.is_searchable) == (True, is_found)
+
+
+# -- room in the index
+
+
+def test_a_server_that_left_makes_room_for_another() -> None:
+    shop = Showroom(spec("old"), max_indexed=2)
+    save_tools(shop.store, "old", "a", "b")
+    save_tools(shop.store, "new", "c", "d")
+    shop.catalog.look()
+    assert shop.found("a") + shop.found("b") == ["old:a", "old:b"]
+
+    shop.view.configure([spec("new")], NO_RULES)
+
+    assert shop.found("c") + shop.found("d") == ["new:c", "new:d"]
+
+
+def test_more_room_brings_in_the_tools_that_were_left_out(tmp_path: Path) -> None:
+    store, path = MemoryCatalog(), tmp_path / "index"
+    save_tools(store, "files", "a", "b")
+    small = Showroom(store=store, index=SearchIndex(store, path=path, max_tools=1))
+    small.catalog.look()
+    assert small.found("a") == ["files:a"]
+    job = small.index.to_write()
+    assert job is not None
+    job()
+
+    large = Showroom(store=store, index=SearchIndex(store, path=path, max_tools=100))
+    large.catalog.look()
+
+    assert large.found("b") == ["files:b"]

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.catalogs import KINDS, open_catalog
+from tests.search.catalog import ISSUES
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.tool import Tool
+from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.search_index import BATCH_TOOLS, SearchIndex, VectorStore
 
 FORECAST = Tool.from_mcp("weather", {"name": "get_forecast", "description": "Forecast for a city."})
@@ -202,3 +204,21 @@ def test_tools_are_learnt_even_where_nothing_can_be_kept() -> None:
     own.recall()
     assert learn(own) == 3
     assert first(own, "open a ticket about the bug") == "github:create_issue"
+
+
+def test_a_server_read_again_keeps_its_room() -> None:
+    own = search_index(MemoryCatalog(), max_tools=2)
+    own.put("jira", ISSUES[2:4], "1")
+    own.put("jira", ISSUES[2:4], "2")
+    assert len(own.index) == 2
+
+
+@pytest.mark.parametrize("kept", [b"", b"abc", b"\0" * 388, b"\xff" * 388])
+def test_a_kept_vector_that_is_damaged_is_learnt_again(kept: bytes) -> None:
+    store = MemoryCatalog()
+    own = search_index(store)
+    own.put("jira", ISSUES[2:3], "")
+    (waiting,) = own.index.unencoded(9)
+    store.save_vectors(own.index.encoder.identity, {waiting.key: kept})
+    own.recall()
+    assert own.next_batch() is not None

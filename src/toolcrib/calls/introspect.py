@@ -110,7 +110,7 @@ class Introspector:
     async def output_schema(self, visible: VisibleTool) -> Schema | None:
         """What is declared or was learnt already, else what a harmless call shows; kept for later."""
         tool = visible.tool
-        known = await self._view.learnt_shape(visible)
+        known = await asyncio.to_thread(self._view.known_shape, visible)
         if known is not None and known.schema:
             return known.schema
         # The server's own name tells whether it only reads; a prefix of ours says nothing about that.

@@ -34,7 +34,7 @@ _EFFECT_TYPES: tuple[EffectType, ...] = get_args(EffectType)
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """One `(capability …)` form in the layout of the seed documents."""
+    """One `(capability …)` form in the published layout."""
     return capability_text(_written(manifest)) + "\n"
 
 
@@ -97,7 +97,7 @@ def _written(manifest: Manifest) -> Capability:
 
 
 def _others(manifest: Manifest) -> Iterator[tuple[str, Form]]:
-    """What the seed's form has no key for, where it is not as always."""
+    """What the published form has no key for, where it is not as always."""
     if manifest.effect_type != "effectful":
         yield _EFFECT_TYPE, keyword(manifest.effect_type)
     usual = _usual_metadata(manifest.id, manifest.provider)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 from toolcrib.cli.exits import OK
@@ -88,18 +88,19 @@ def _names(command: str, positionals: Sequence[str], before: Sequence[str]) -> I
 
 
 def _servers(before: Sequence[str]) -> Iterable[str]:
-    view = _view(before)
-    return [*view.specs] if view is not None else ()
+    return _look_up(before, lambda view: [*view.specs])
 
 
 def _tools(server: str, before: Sequence[str]) -> Iterable[str]:
-    view = _view(before)
-    return [*view.tools(server)] if view is not None and view.knows(server) else ()
+    return _look_up(before, lambda view: [*view.tools(server)] if view.knows(server) else [])
 
 
-def _view(before: Sequence[str]) -> CatalogView | None:
+def _look_up(before: Sequence[str], names: Callable[[CatalogView], list[str]]) -> list[str]:
+    """Names from the catalog as it is; none where it can't be read."""
     named = before.index("--config") + 1 if "--config" in before else len(before)
     config = Path(before[named]) if named < len(before) else None
     with suppress(ToolcribError, OSError):
-        return open_reading(load_settings(config), Paths.of(os.environ)).view
-    return None
+        reading = open_reading(load_settings(config), Paths.of(os.environ))
+        with closing(reading.store):
+            return names(reading.view)
+    return []

@@ -10,13 +10,11 @@ from typing import Any
 
 from toolcrib.cli.exits import OK
 from toolcrib.cli.names import server_and_tool
-from toolcrib.cli.open_catalog import CatalogSession, open_for_reading
+from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
-from toolcrib.model.learnt import LearntShape
 from toolcrib.model.view import Parameter, ToolDetails
-from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.queries.describe import details_view
 from toolcrib.queries.json_forms import details_json
 from toolcrib.workspace.lookup import missing
@@ -31,19 +29,13 @@ def run(options: argparse.Namespace) -> int:
         visible = session.view.find(server, tool)
         if visible is None:
             raise missing(session.view, server, tool)
-        details = details_view(visible, _learnt(session, visible))
+        learnt = session.view.known_shape(visible) if session.settings.learn_shapes else None
+        details = details_view(visible, learnt)
     if output.as_json:
         output.json(details_json(details))
     else:
         _print(details, output.out, examples=options.examples)
     return OK
-
-
-def _learnt(session: CatalogSession, visible: VisibleTool) -> LearntShape | None:
-    if visible.spec is None or not session.settings.learn_shapes:
-        return None
-    key, fingerprint = visible.spec.launch_key, visible.tool.fingerprint
-    return session.view.catalog.known_shape(key, visible.upstream_name, fingerprint)
 
 
 def _print(details: ToolDetails, out: Terminal, *, examples: bool) -> None:

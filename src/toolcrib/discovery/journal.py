@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.errors import StoreUnavailable, ToolcribError
 from toolcrib.model.reading import ServerReading
@@ -23,7 +23,10 @@ class Journal:
     """
 
     def __init__(
-        self, catalog: Catalog, specs: Callable[[], Mapping[str, ServerSpec]], freshness: Callable[[], Freshness]
+        self,
+        catalog: FollowedCatalog,
+        specs: Callable[[], Mapping[str, ServerSpec]],
+        freshness: Callable[[], Freshness],
     ) -> None:
         self._catalog = catalog
         self._specs = specs

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from toolcrib.catalog.catalog import Aside
+from toolcrib.catalog.followed import Aside
 from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.errors import StoreUnavailable
 

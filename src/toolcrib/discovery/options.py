@@ -12,7 +12,7 @@ from toolcrib.limits.retry import RetryPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryOptions:
-    """The options of seed 000 §13.2 with its defaults; those after `lazy_output_schemas` are ours.
+    """The published options with their defaults; those after `lazy_output_schemas` are ours.
 
     Output schemas are learnt by calling tools only where `introspect_output_schemas` is set and
     `lazy_output_schemas` is not.

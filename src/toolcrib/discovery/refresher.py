@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
-from toolcrib.catalog.catalog import Aside, Catalog
+from toolcrib.catalog.followed import Aside, FollowedCatalog
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.discovery.journal import Journal
@@ -41,7 +41,7 @@ class CatalogRefresher:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: FollowedCatalog,
         reader: Reader,
         specs: Callable[[], Mapping[str, ServerSpec]],
         *,

@@ -1,4 +1,4 @@
-"""The discovery service of seed 000: every way to ask what servers offer, over one path."""
+"""The discovery service: every way to ask what servers offer, over one path."""
 
 from __future__ import annotations
 

@@ -147,11 +147,10 @@ class ViewedTools:
 
     def _listed(self, visible: VisibleTool, spec: ServerSpec) -> ListedTool:
         reason = "" if visible.enabled else visible.availability.reason or "the rules disable it"
-        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible, spec))
+        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible))
 
-    def _learnt(self, visible: VisibleTool, spec: ServerSpec) -> Mapping[str, Any] | None:
-        key, name = spec.launch_key, visible.upstream_name
-        shape = self._view.catalog.known_shape(key, name, visible.tool.fingerprint)
+    def _learnt(self, visible: VisibleTool) -> Mapping[str, Any] | None:
+        shape = self._view.known_shape(visible)
         return shape.schema if shape is not None and shape.schema else None
 
 

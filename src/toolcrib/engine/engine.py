@@ -14,7 +14,7 @@ from typing import Protocol
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
-from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
@@ -31,8 +31,8 @@ from toolcrib.engine.from_settings import (
     open_cache,
     result_files,
 )
-from toolcrib.engine.gateway_rows import OwnGatewayRow
 from toolcrib.engine.indexer import Indexer
+from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.engine.registry import open_hints
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
@@ -59,7 +59,7 @@ class Opener(Protocol):
 
 
 class Engine:
-    """Catalog, search index, connections, limits, audit log and results, shared by all its workspaces.
+    """FollowedCatalog, search index, connections, limits, audit log and results, shared by all its workspaces.
 
     `settings` are those of the configuration that it was opened with; a workspace brings its own for what it shows.
     """
@@ -79,7 +79,7 @@ class Engine:
         self.face = face
         self.paths = Paths.of(env)
         self.store = store
-        self.catalog = Catalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
+        self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
         self.workspaces: list[Workspace] = []
         self._opener = opener or link_opener(settings, self.paths, env)

@@ -1,79 +1,23 @@
-"""The gateways that run now, as the catalog records them: our own row while we run, and the rows of others."""
+"""The gateways that run now, as the catalog records them."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from toolcrib.catalog.store import CatalogStore, GatewayRow
 from toolcrib.errors import StoreUnavailable
 
-log = logging.getLogger(__name__)
-
-BEAT_SECONDS = 10.0
 # A gateway renews its row every ten seconds; a much older one was left behind.
 LOST_SECONDS = 60.0
 # A row may be a moment older than what the system knows of the start of its process.
 CLOCK_SLACK_SECONDS = 2.0
 # Only `toolcrib serve` takes the signal for a request to reload; it would end any other process.
 RELOADING_FACES = frozenset({"stdio", "http"})
-
-
-class OwnGatewayRow:
-    """Signs in, keeps the row fresh, signs out; rows that a killed gateway left behind are cleared away."""
-
-    def __init__(
-        self,
-        store: CatalogStore,
-        owner: str,
-        face: str,
-        statuses: Callable[[], Mapping[str, str]],
-        beat_seconds: float = BEAT_SECONDS,
-    ) -> None:
-        self._store = store
-        self._owner = owner
-        self._face = face
-        self._statuses = statuses
-        self._beat_seconds = beat_seconds
-        self._beating: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        with suppress(StoreUnavailable):
-            await asyncio.to_thread(self._sign_in)
-        self._beating = asyncio.create_task(self._beat())
-
-    async def close(self) -> None:
-        if self._beating is not None:
-            self._beating.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beating
-        with suppress(StoreUnavailable):
-            await asyncio.to_thread(self._store.gateway_gone, self._owner)
-
-    def _sign_in(self) -> None:
-        now = time.time()
-        for row in self._store.gateways():
-            if _is_gone(row, now):
-                self._store.gateway_gone(row.owner)
-        self._store.gateway_started(GatewayRow(self._owner, os.getpid(), self._face, now, now))
-
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self._beat_seconds)
-            try:
-                await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), self._statuses())
-            except StoreUnavailable as trouble:
-                log.debug("the status row could not be written: %s", trouble.message)
-            except Exception as trouble:  # without this task the gateway would seem gone: it goes on, whatever happens
-                is_debug = log.isEnabledFor(logging.DEBUG)
-                log.warning("the status row could not be written: %r", trouble, exc_info=is_debug)
 
 
 def running_gateways(store: CatalogStore, now: float) -> list[GatewayRow]:
@@ -102,13 +46,13 @@ def ask_to_reload(rows: Iterable[GatewayRow], now: float) -> list[GatewayRow]:
 
 def _is_running(row: GatewayRow, now: float) -> bool:
     """Whether a row is fresh and its process the one that wrote it."""
-    if now - row.seen_at > LOST_SECONDS or row.pid <= 1 or _is_gone(row, now):
+    if now - row.seen_at > LOST_SECONDS or row.pid <= 1 or is_gone(row, now):
         return False
     started_at = _started_at(row.pid)
     return started_at is None or started_at <= row.started_at + CLOCK_SLACK_SECONDS
 
 
-def _is_gone(row: GatewayRow, now: float) -> bool:
+def is_gone(row: GatewayRow, now: float) -> bool:
     """Whether the process of a row has ended for certain; without a way to ask, an old row counts as gone."""
     if sys.platform == "win32":
         return now - row.seen_at > LOST_SECONDS

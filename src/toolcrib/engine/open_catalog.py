@@ -43,10 +43,14 @@ class OpenCatalog:
 def open_reading(settings: Settings, paths: Paths) -> OpenCatalog:
     """For a command that only looks: the catalog stays as it is."""
     store = open_store(paths)
-    catalog = Catalog(store, now=time.time)
-    catalog.look()
-    index = SearchIndex(store, path=paths.search_index, max_tools=settings.max_indexed_tools)
-    return OpenCatalog(store, Workspace(settings, catalog, index, built_in=BUILT_IN_TOOLS))
+    try:
+        catalog = Catalog(store, now=time.time)
+        catalog.look()
+        index = SearchIndex(store, path=paths.search_index, max_tools=settings.max_indexed_tools)
+        return OpenCatalog(store, Workspace(settings, catalog, index, built_in=BUILT_IN_TOOLS))
+    except BaseException:
+        store.close()
+        raise
 
 
 def open_store(paths: Paths) -> CatalogStore:

@@ -1,4 +1,4 @@
-"""The plainer type the seed documents publish: no lists of values, no bounds, and :nil only as 'may be left out'.
+"""The plainer type that is published: no lists of values, no bounds, and :nil only as 'may be left out'.
 
 What is left away here is not lost: arguments are checked against the server's own JSON Schema.
 """

@@ -1,4 +1,4 @@
-"""Text to capabilities, in the seed's spelling and in the older one."""
+"""Text to capabilities, in the published spelling and in the older one."""
 
 from __future__ import annotations
 

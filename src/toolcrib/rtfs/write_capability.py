@@ -12,7 +12,7 @@ INDENT = 2
 
 
 def capability_text(capability: Capability) -> str:
-    """One `(capability …)` form, in the layout of the seed documents, without a line end."""
+    """One `(capability …)` form, in the published layout, without a line end."""
     lines = [f"(capability {key_text(capability.id)}"]
     lines += (f"{' ' * INDENT}:{key} {value}" for key, value in _values(capability))
     return "\n".join(lines) + ")"

@@ -1,4 +1,4 @@
-"""A type as text, in the form of the seed documents: `[:map [:owner :string] [:state {:optional true} :string]]`."""
+"""A type as text, in the published form: `[:map [:owner :string] [:state {:optional true} :string]]`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class CleanFormatter(logging.Formatter):
 
 
 def log_to_stderr(*, verbose: int, quiet: bool, env: Mapping[str, str], with_time: bool = False) -> None:
-    """Set up logging for a command; `TOOLCRIB_LOG_LEVEL` (or the seeds' `MCP_LOG_LEVEL`) wins over the flags."""
+    """Set up logging for a command; `TOOLCRIB_LOG_LEVEL` (or `MCP_LOG_LEVEL`) wins over the flags."""
     named = env.get("TOOLCRIB_LOG_LEVEL") or env.get("MCP_LOG_LEVEL") or ""
     level = logging.getLevelNamesMapping().get(named.upper(), _level(verbose, quiet=quiet))
     handler = logging.StreamHandler(sys.stderr)

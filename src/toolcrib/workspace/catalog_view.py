@@ -106,12 +106,12 @@ class CatalogView:
     def tool_count(self) -> int:
         return sum(len(self._of_everybody(name)) for name in self.specs)
 
-    async def learnt_shape(self, visible: VisibleTool) -> LearntShape | None:
-        """What was learnt of a tool's results under this very definition."""
+    def known_shape(self, visible: VisibleTool) -> LearntShape | None:
+        """What was learnt of a tool's results under this very definition; asks the store, so not on the event loop."""
         if visible.spec is None:
             return None
         key, name = visible.spec.launch_key, visible.upstream_name
-        return await self.catalog.learnt_shape(key, name, visible.tool.fingerprint)
+        return self.catalog.known_shape(key, name, visible.tool.fingerprint)
 
     @property
     def warnings(self) -> list[str]:

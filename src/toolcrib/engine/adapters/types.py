@@ -19,7 +19,7 @@ from toolcrib.workspace.catalog_view import CatalogView
 
 
 def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
-    """Fulfils `SchemaTypes`: the type as the seed documents publish it; what can't be read is :any, with a warning."""
+    """Fulfils `SchemaTypes`: the type as it is published; what can't be read is :any, with a warning."""
     converted = convert(schema)
     for warning in converted.warnings:
         warn(warning)

@@ -1,4 +1,4 @@
-"""What seed 002 asks of a ranking, whatever it is computed from: which match counts more, how long it takes, how much it holds."""
+"""What is asked of a ranking, whatever it is computed from: which match counts more, how long it takes, how much it holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOOLS = 10_000
 
 @pytest.fixture(scope="module")
 def crowd() -> ToolIndex:
-    """As many tools as the seeds allow, each with a vector; what the vectors mean does not matter here."""
+    """As many tools as are allowed, each with a vector; what the vectors mean does not matter here."""
     index = ToolIndex()
     index.add_words(_made(number) for number in range(TOOLS))
     chance = np.random.default_rng(1)

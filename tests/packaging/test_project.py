@@ -1,0 +1,61 @@
+"""What the project promises of itself: licence, types, commands, coverage."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_tests_must_reach_ninety_percent_of_the_code() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    test_target = re.search(r"^test:.*\n\t(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert project["tool"]["coverage"]["report"]["fail_under"] >= 90
+    assert project["tool"]["coverage"]["run"]["source"] == ["toolcrib"]
+    assert test_target is not None
+    assert "--cov " in test_target[1]
+
+
+def test_the_package_has_its_licence_its_types_and_both_commands() -> None:
+    installed = importlib.metadata.distribution("toolcrib")
+
+    assert {entry.name for entry in installed.entry_points if entry.group == "console_scripts"} == {
+        "toolcrib",
+        "anygpt",
+    }
+    assert installed.metadata["License-Expression"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert (ROOT / "src" / "toolcrib" / "py.typed").exists()
+
+
+def test_the_commands_of_the_package_lead_to_functions_that_are_there() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+
+    assert set(scripts) == {"toolcrib", "anygpt"}
+    for target in scripts.values():
+        module, _, name = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_every_function_of_the_package_says_what_it_takes_and_gives() -> None:
+    untyped = [
+        f"{file.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for file in (ROOT / "src").rglob("*.py")
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_typed(function)
+    ]
+
+    assert untyped == []
+
+
+def _is_typed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    all_told = all(one.annotation is not None for one in named if one.arg not in {"self", "cls"})
+    # Without a return type a constructor still is one.
+    return all_told and (function.returns is not None or function.name == "__init__")
