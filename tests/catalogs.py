@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import spec, tool
-from toolcrib.catalog.store import CatalogStore
+from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.memory import MemoryCatalog
@@ -51,3 +51,8 @@ def save_tools(store: CatalogStore, server: str, *names: str) -> None:
     """Write down that a server was read and has these tools."""
     reading = ServerReading(Identity("modern", "1"), tuple(tool(name) for name in names))
     store.save_reading(server, spec(server).launch_key, reading, 1.0)
+
+
+def record_of(store: CatalogStore, server: str) -> ServerRecord | None:
+    """What the catalog knows of the only server of this name."""
+    return next((record for record in store.servers().values() if record.name == server), None)

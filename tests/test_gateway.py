@@ -169,7 +169,12 @@ async def test_tools_are_listed_without_the_disabled_ones_unless_asked_for() -> 
         ToolSummary("files", "write_file", "Write a text into a file.", enabled=True),
     ]
     assert everything[2:] == [
-        ToolSummary("files", "delete_file", "Delete a file for ever.", enabled=False, tags=("dangerous",))
+        ToolSummary(
+            *("files", "delete_file", "Delete a file for ever."),
+            enabled=False,
+            tags=("dangerous",),
+            reason="disabled by rule 1 (delete*)",
+        )
     ]
 
 

@@ -16,6 +16,7 @@ from tests.server.agent_tokens import compact
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.model.view import SearchAnswer, SearchHit
 from toolcrib.queries.budget import pack_hits
+from toolcrib.queries.json_forms import search_json
 from toolcrib.search.bm25 import Bm25
 from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder

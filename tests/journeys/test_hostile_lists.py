@@ -7,6 +7,7 @@ import time
 import pytest
 
 from bench.hostile import second_server
+from tests.catalogs import record_of
 from tests.journeys.stdio_gateway import LineClient, Workshop
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -19,7 +20,7 @@ MOST_LOG_BYTES = 4_000
 def outcome(workshop: Workshop, server: str) -> ServerRecord | None:
     """What the catalog says of a server, once it was read or given up."""
     catalog = SqliteCatalog(workshop.home / "catalogue.db")
-    record = catalog.servers().get(server)
+    record = record_of(catalog, server)
     catalog.close()
     return record if record is not None and (record.read_at or record.error) else None
 
