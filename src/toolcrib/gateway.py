@@ -315,14 +315,14 @@ class Gateway:
         return self._hints.names(search.words)
 
     def _search_note(self, hits: Sequence[SearchHit], search: Search) -> str:
-        server = search.server
+        server, is_found = search.server, fits(hits)
         return search_note(
-            found=fits(hits),
+            found=is_found,
             pending=self._refresher.pending(self._view.specs),
             server=server,
             enabled=self.settings.enabled,
             is_empty=not self._view.specs,
-            near=near_domains(hits[:NEIGHBOURS]) if server is None else (),
+            near=near_domains(hits[:NEIGHBOURS]) if server is None and not is_found else (),
             unread=[name for name in self._view.unread() if server in (None, name)],
             elsewhere=self._elsewhere(search, hits),
         )
