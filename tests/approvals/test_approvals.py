@@ -103,6 +103,15 @@ def test_a_new_reading_of_an_approved_server_is_a_new_version_that_supersedes_it
         world.approvals.approve(first.id, "ada")
 
 
+def test_a_proposal_that_another_version_wrote_in_its_own_way_is_refused_by_its_id(world: World) -> None:
+    made = world.approvals.propose(proposed(), "agent")
+    world.store.change_proposal(replace(to_row(made), body="{}"), was="pending")
+
+    assert world.approvals.all() == []
+    with pytest.raises(ApprovalRefused, match="another version of Toolcrib wrote it"):
+        world.review.approve(made.id, "ada")
+
+
 def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None:
     other = world.approvals.propose(proposed("github", "https://evil.example.com/mcp"), "agent")
     own = world.approvals.propose(proposed("toolcrib"), "agent")

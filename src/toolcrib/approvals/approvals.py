@@ -12,7 +12,7 @@ import msgspec
 from toolcrib.approvals.events import Event, Happening, Tell, nobody
 from toolcrib.approvals.proposal import Decision, Proposal, State, from_row, to_row
 from toolcrib.approvals.risk import assess
-from toolcrib.approvals.store import CapabilityStore
+from toolcrib.approvals.store import CapabilityStore, ProposalRow
 from toolcrib.config.names import nearest, slug
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.server import BUILT_IN_SERVER, Launch, ServerSpec
@@ -70,7 +70,7 @@ class Approvals:
         """One proposal by its id, or the one pending or newest proposal of a server by its name."""
         row = self._store.proposal(id)
         if row is not None:
-            return self._expired_if_old(from_row(row))
+            return self._expired_if_old(_readable(row))
         named = [proposal for proposal in self.all() if proposal.server == id]
         if not named:
             known = [word for proposal in self.all() for word in (proposal.id, proposal.server)]
@@ -240,6 +240,15 @@ _HAPPENINGS: Mapping[State, Happening] = {
 
 
 _OVER = frozenset({"expired", "superseded"})
+
+
+def _readable(row: ProposalRow) -> Proposal:
+    try:
+        return from_row(row)
+    except msgspec.DecodeError:
+        raise ApprovalRefused(
+            f"{row.id} can't be read: another version of Toolcrib wrote it", hint="Use that version to decide it."
+        ) from None
 
 
 def _is_other(launch: Launch | None, wanted: Launch) -> bool:
