@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.ccos.counter import FILES, GITHUB, World, definition, proposed
 from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, Request
-from toolcrib.approvals.proposal import MOVES, STATES, Proposal, from_row, to_row
+from toolcrib.approvals.proposal import MOVES, Proposal, from_row, to_row
 from toolcrib.approvals.risk import assess
 from toolcrib.approvals.store import ProposalRow
+from toolcrib.cli.capability_parsers import STATES as SHOWN_STATES
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
 
@@ -176,7 +177,11 @@ def test_definitions_too_large_to_keep_are_left_out_and_said_so(world: World) ->
     assert made.note.startswith("2 more tools")
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(STATES, ("approved", "rejected"))))
+def test_the_states_a_person_can_ask_for_are_those_there_are() -> None:
+    assert set(MOVES) == set(SHOWN_STATES)
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(MOVES, ("approved", "rejected"))))
 def test_only_the_moves_of_the_table_are_made(world: World, before: str, after: str) -> None:
     made = world.approvals.propose(proposed(), "agent")
     world.store.change_proposal(to_row(replace(made, state=before)), was="pending")  # type: ignore[arg-type]

@@ -51,13 +51,6 @@ def edited(content: bytes, language: Format, changes: Sequence[Change]) -> bytes
         raise EditRefused("it would hold half a character, which no file can") from None
 
 
-def parsed(content: bytes, language: Format) -> Any:
-    """The plain data of the file; an empty one is an empty map."""
-    text = _decoded(content.removeprefix(_BYTE_ORDER_MARK))
-    data = _LANGUAGES[language].parse(text)
-    return {} if data is None else data
-
-
 def _is_same(found: Any, wanted: Any, rules: _Language) -> bool:
     # Where the last table of a family is gone, TOML has no line left to say that the family is empty.
     return bool(found == wanted or (not rules.has_empty_maps and _filled(found) == _filled(wanted)))
