@@ -34,9 +34,12 @@ from toolcrib import (
     MCPDiscoveryServer,
     MCPDiscoveryService,
     MCPServerConfig,
+    RemoteMcpEngine,
     RetryPolicy,
     Settings,
+    ToolContract,
     ToolcribError,
+    contract_engine,
     load_settings,
     open_discovery,
     open_gateway,
@@ -132,6 +135,10 @@ SERVICE: Mapping[str, Door] = {
     "with_catalog": lambda service, _: service.with_catalog(service),
     "with_marketplace": lambda service, _: service.with_marketplace(service),
 }
+CONTRACTS: Mapping[str, Door] = {
+    "execute": lambda engine, text: engine.execute(ToolContract(text, {"address": text}), {text: text}),
+    "name": lambda engine, _: engine.name,
+}
 PROVIDER: Mapping[str, Door] = {
     "discover_capabilities": lambda provider, _: provider.discover_capabilities(),
     "discover_tools": lambda provider, _: provider.discover_tools(),
@@ -161,11 +168,16 @@ async def foreign(door: Door, behind: Any, text: str) -> str | None:
 
 
 async def leaks(gateway: Gateway, text: str = "files") -> dict[str, str]:
-    """Whatever leaves any door of the gateway, its discovery service and a provider for one server."""
+    """Whatever leaves any door of the gateway, its discovery service, a provider for one server and an engine of contracts."""
     service = gateway.discovery_service
     provider = MCPDiscoveryProvider(service, server(text), auth_headers={"X": text}, options=ONCE)
     found = {}
-    for doors, behind in ((GATEWAY, gateway), (SERVICE, service), (PROVIDER, provider)):
+    for doors, behind in (
+        (GATEWAY, gateway),
+        (SERVICE, service),
+        (PROVIDER, provider),
+        (CONTRACTS, contract_engine(gateway)),
+    ):
         for name, door in doors.items():
             if (error := await foreign(door, behind, text)) is not None:
                 found[name] = error
@@ -180,6 +192,7 @@ def test_every_public_method_has_its_door_here() -> None:
     assert _public(Gateway) == set(GATEWAY)
     assert _public(MCPDiscoveryService) == set(SERVICE)
     assert _public(MCPDiscoveryProvider) == set(PROVIDER)
+    assert _public(RemoteMcpEngine) == set(CONTRACTS)
     # What it serves is asked by the tests of stdio and HTTP, with thousands of odd messages.
     assert _public(MCPDiscoveryServer) == {"run_stdio", "asgi_app"}
 

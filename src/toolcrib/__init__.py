@@ -13,12 +13,14 @@ from toolcrib.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from toolcrib.ccos.contracts import RemoteMcpEngine, ToolContract, contract_for
     from toolcrib.config.load import load_settings
     from toolcrib.config.settings import Settings
     from toolcrib.discovery.options import DiscoveryOptions
     from toolcrib.discovery.provider import MCPDiscoveryProvider
     from toolcrib.discovery.results import MCPServerConfig
     from toolcrib.discovery.service import MCPDiscoveryService
+    from toolcrib.engine.contract_engine import contract_engine
     from toolcrib.engine.online import open_discovery, open_gateway
     from toolcrib.engine.validation import ConfigCheck, validate_config
     from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
@@ -49,18 +51,22 @@ __all__ = [
     "Problem",
     "Progress",
     "RateLimitConfig",
+    "RemoteMcpEngine",
     "RetryPolicy",
     "SearchAnswer",
     "SearchHit",
     "ServerStatus",
     "ServerSummary",
     "Settings",
+    "ToolContract",
     "ToolDetails",
     "ToolResult",
     "ToolSummary",
     "ToolcribError",
     "ValidationError",
     "__version__",
+    "contract_engine",
+    "contract_for",
     "load_settings",
     "open_discovery",
     "open_gateway",
@@ -68,6 +74,8 @@ __all__ = [
 ]
 
 _NAMES_BY_HOME = {
+    "toolcrib.ccos.contracts": "RemoteMcpEngine ToolContract contract_for",
+    "toolcrib.engine.contract_engine": "contract_engine",
     "toolcrib.engine.online": "open_discovery open_gateway",
     "toolcrib.engine.validation": "ConfigCheck validate_config",
     "toolcrib.config.load": "load_settings",
