@@ -17,9 +17,9 @@ from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import ToolRule
 from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.queries.summaries import counter_topics
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.server.details import render_details

@@ -16,8 +16,8 @@ import pytest
 import toolcrib
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import Gateway, Settings, open_discovery, open_gateway, validate_config
-from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ServerConnectionError, ServerNotFound
+from toolcrib.model.tool_rule import ToolRule
 
 READ = tool("read_file", "Read the content of a file.")
 DELETE = tool("delete_file", "Delete a file for ever.")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.ccos.counter import FILES, GITHUB, World, definition, proposed
-from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, Request
+from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, ProposalRequest
 from toolcrib.approvals.proposal import MOVES, Proposal, from_row, to_row
 from toolcrib.approvals.risk import assess
 from toolcrib.approvals.store import ProposalRow
@@ -127,7 +127,7 @@ def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None
 def test_what_is_configured_needs_no_proposal(world: World) -> None:
     for spec in (GITHUB, FILES):
         with pytest.raises(ApprovalRefused, match="configured already"):
-            world.approvals.propose(Request(name=spec.name, launch=spec.launch, source="agent"), "agent")
+            world.approvals.propose(ProposalRequest(name=spec.name, launch=spec.launch, source="agent"), "agent")
 
 
 def test_so_many_proposals_may_wait(world: World) -> None:
@@ -233,7 +233,9 @@ def _act(world: World, action: str) -> None:
 
 def test_a_proposal_is_kept_as_it_is(world: World) -> None:
     remote = world.approvals.propose(proposed(goal="x", note="y", auth_env_var="TOKEN"), "agent")
-    local = world.approvals.propose(Request(name="l", launch=StdioLaunch("npx", ("-y", "x")), source="cli"), "ada")
+    local = world.approvals.propose(
+        ProposalRequest(name="l", launch=StdioLaunch("npx", ("-y", "x")), source="cli"), "ada"
+    )
 
     for made in (remote, local, world.approvals.approve(remote.id, "ada", "fine")):
         assert from_row(to_row(made)) == made

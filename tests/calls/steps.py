@@ -14,7 +14,7 @@ from toolcrib.model.call import Caller, Target, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.catalog_view import CatalogView
@@ -68,7 +68,9 @@ class Readings:
         return self._failure
 
 
-def visible(*definitions: dict[str, Any], rules: tuple[Rule, ...] = (), entry: ServerSpec | None = None) -> CatalogView:
+def visible(
+    *definitions: dict[str, Any], rules: tuple[ToolRule, ...] = (), entry: ServerSpec | None = None
+) -> CatalogView:
     """A view with one server, `files`, that offers these tools."""
     entry = entry or spec("files")
     view = CatalogView(

@@ -7,10 +7,11 @@ import pytest
 
 from tests.fakes import spec, tool
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.config.settings import Settings
 from toolcrib.engine.offline import offered, open_catalog, open_offline, rule_book
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
 

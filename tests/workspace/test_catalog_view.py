@@ -14,7 +14,7 @@ from toolcrib.catalog.store import ServerRecord
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import DeclaredTool, ServerSpec, StdioLaunch
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.catalog_view import CatalogView
@@ -31,7 +31,7 @@ def reading(*definitions: dict[str, Any], ttl_seconds: float | None = None) -> S
 class Shop:
     """A view over a catalog in memory, with a clock moved by hand."""
 
-    def __init__(self, *specs: ServerSpec, rules: Iterable[Rule] = (), cache_seconds: float = 3600.0, **more: Any):
+    def __init__(self, *specs: ServerSpec, rules: Iterable[ToolRule] = (), cache_seconds: float = 3600.0, **more: Any):
         self.clock = Clock()
         self.store = MemoryCatalog()
         self.view = self.beside(cache_seconds=cache_seconds, **more)
@@ -150,7 +150,7 @@ def test_the_entrys_own_lists_may_hold_globs(
 
 
 def test_rules_decide_and_tag_under_the_public_name() -> None:
-    rules = [Rule(("fs_delete*",), None, False, ("dangerous",)), Rule(("files:*",), None, None, ("disk",))]
+    rules = [ToolRule(("fs_delete*",), None, False, ("dangerous",)), ToolRule(("files:*",), None, None, ("disk",))]
     shop = Shop(replace(ENTRY, prefix="fs_"), rules=rules)
     shop.save(tool("read"), tool("delete"))
 
@@ -161,14 +161,14 @@ def test_rules_decide_and_tag_under_the_public_name() -> None:
 
 
 def test_a_list_on_the_entry_can_only_take_away() -> None:
-    shop = Shop(replace(ENTRY, allow_tools=("read",)), rules=[Rule(("write",), None, False, ())])
+    shop = Shop(replace(ENTRY, allow_tools=("read",)), rules=[ToolRule(("write",), None, False, ())])
     shop.save(tool("read"), tool("write"))
 
     assert [visible.enabled for visible in shop.view.tools("files").values()] == [True, False]
 
 
 def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
-    shop = Shop(rules=[Rule(("*nothing*",), None, True, ())])
+    shop = Shop(rules=[ToolRule(("*nothing*",), None, True, ())])
     shop.save(tool("read"))
 
     assert any("nothing" in warning for warning in shop.view.warnings)
@@ -187,7 +187,7 @@ def test_the_built_in_server_is_known_found_and_not_among_the_servers() -> None:
 
 
 def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
-    shop = Shop(rules=[Rule(("read_file",), None, True, ())])
+    shop = Shop(rules=[ToolRule(("read_file",), None, True, ())])
     shop.save(tool("read_file"), tool("write_file"))
 
     assert all(visible.enabled for visible in shop.view.tools("toolcrib").values())
@@ -195,8 +195,8 @@ def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
 
 
 def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
-    by_tool = Shop(rules=[Rule(("*",), None, False, ()), Rule(("read_result",), None, False, ())])
-    by_name = Shop(rules=[Rule(("toolcrib:*",), None, False, ())])
+    by_tool = Shop(rules=[ToolRule(("*",), None, False, ()), ToolRule(("read_result",), None, False, ())])
+    by_name = Shop(rules=[ToolRule(("toolcrib:*",), None, False, ())])
 
     assert all(visible.enabled for visible in by_tool.view.tools("toolcrib").values())
     assert not any(visible.enabled for visible in by_name.view.tools("toolcrib").values())
@@ -206,7 +206,7 @@ def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
 
 
 def test_disabled_tools_are_found_only_when_asked_for() -> None:
-    shop = Shop(rules=[Rule(("delete*",), None, False, ())])
+    shop = Shop(rules=[ToolRule(("delete*",), None, False, ())])
     shop.save(tool("delete_file"), tool("read_file"))
 
     assert "files:delete_file" not in shop.found("delete file")
@@ -224,7 +224,7 @@ def test_a_search_can_be_limited_to_one_server() -> None:
 
 
 def test_tags_of_rules_are_searched() -> None:
-    shop = Shop(rules=[Rule(("x1",), None, None, ("payments",))])
+    shop = Shop(rules=[ToolRule(("x1",), None, None, ("payments",))])
     shop.save(tool("x1", "Does it."), tool("x2", "Does it."))
 
     assert shop.found("payments") == ["files:x1"]

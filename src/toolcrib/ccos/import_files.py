@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.export import ENDING, SERVER_FILE, by_server, read_facts
 from toolcrib.ccos.manifest import Manifest
@@ -68,7 +68,7 @@ def read_capability_files(path: Path) -> ReadFiles:
 
 
 def propose_files(
-    read: ReadFiles, propose: Callable[[Request, str], Proposal], by: str, *, configured: Mapping[str, object]
+    read: ReadFiles, propose: Callable[[ProposalRequest, str], Proposal], by: str, *, configured: Mapping[str, object]
 ) -> list[Imported]:
     """Propose every server of the files that is not configured already; nothing of them may be used before approval."""
     return [_proposed(server, own, read, propose, by, configured) for server, own in read.manifests.items()]
@@ -78,7 +78,7 @@ def _proposed(
     server: str,
     manifests: list[Manifest],
     read: ReadFiles,
-    propose: Callable[[Request, str], Proposal],
+    propose: Callable[[ProposalRequest, str], Proposal],
     by: str,
     configured: Mapping[str, object],
 ) -> Imported:
@@ -87,7 +87,7 @@ def _proposed(
     launch = read.launches.get(server)
     if launch is None:
         return Imported(server, len(manifests), reason="the files do not say how it is reached")
-    request = Request(
+    request = ProposalRequest(
         name=server,
         launch=launch,
         source=SOURCE,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.approvals.approvals import Approvals, Request
+from toolcrib.approvals.approvals import Approvals, ProposalRequest
 from toolcrib.approvals.proposal import Proposal, State, shown_launch
 from toolcrib.ccos.export import CapabilityFiles, Folder
 from toolcrib.ccos.from_tool import manifest_of
@@ -34,7 +34,7 @@ class Review:
         self.approvals = approvals
         self._files = files
 
-    def propose(self, request: Request, by: str) -> Proposal:
+    def propose(self, request: ProposalRequest, by: str) -> Proposal:
         self._sweep()
         proposal = self.approvals.propose(request, by)
         self._project(proposal)

@@ -14,7 +14,6 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, StoreUnavailable
 from toolcrib.model.server import ServerSpec
-from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -75,9 +74,8 @@ def offered(settings: Settings) -> tuple[ServerSpec, ...]:
 
 def rule_book(settings: Settings) -> RuleBook:
     """The rules as they decide; a pattern that can't be read is reported with the file it stands in."""
-    rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
     try:
-        return RuleBook(rules, settings.rule_precedence)
+        return RuleBook(settings.tool_rules, settings.rule_precedence)
     except ConfigurationError as error:
         source = str(settings.file or "")
         raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error
