@@ -112,6 +112,23 @@ async def test_all_tools_are_those_of_every_server_in_its_order_and_disabled_one
     assert [one.name for one in everything if not one.enabled] == ["delete_file"]
 
 
+# -- arguments
+
+
+async def test_arguments_that_can_not_be_checked_reach_the_server_and_the_log_says_so_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    elsewhere = {"type": "object", "properties": {"q": {"$ref": "https://example.com/q.json"}}}
+    files = FakeServer("files", [tool("find", inputSchema=elsewhere)])
+    async with opened(files) as gateway:
+        for _ in range(3):
+            assert (await gateway.execute_tool("files", "find", {"q": 1})).success
+    assert files.calls == [("find", {"q": 1})] * 3
+    assert [
+        record.getMessage().partition(": ")[0] for record in caplog.records if "can't be checked" in record.message
+    ] == ["files:find"]
+
+
 # -- connections
 
 
