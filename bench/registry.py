@@ -15,7 +15,7 @@ from toolcrib.registry.mirror import Mirror, SyncState
 from toolcrib.registry.pages import Page, read_page
 from toolcrib.registry.recipe import Bundle, Recipe, Refusal
 from toolcrib.registry.recipes import plans
-from toolcrib.registry.search import RegistrySearch
+from toolcrib.registry.search import RegistryIndex
 
 DATA_BESIDE_THE_PROJECT = Path(__file__).resolve().parents[2] / "shared" / "data" / "registry-seed.json"
 SERVERS = 25_000
@@ -84,7 +84,7 @@ def search(report: Report, entries: list[Any]) -> None:
         report.add(Figure("read", time.perf_counter() - began, "s"))
         mirror.close()
     began = time.perf_counter()
-    index = RegistrySearch(servers)
+    index = RegistryIndex(servers)
     report.add(Figure("indexed", time.perf_counter() - began, "s"))
     times = [_timed(index, query) for query in QUERIES for _ in range(5)]
     report.add(Figure("search, median", 1000 * statistics.median(times), "ms", bar=50, aim=10))
@@ -102,7 +102,7 @@ def _renamed(entries: list[Any], number: int) -> dict[str, Any]:
     return {**entry, "server": {**entry["server"], "name": f"{entry['server']['name']}-{round_number}"}}
 
 
-def _timed(index: RegistrySearch, query: str) -> float:
+def _timed(index: RegistryIndex, query: str) -> float:
     began = time.perf_counter()
     index.search(query)
     return time.perf_counter() - began

@@ -11,7 +11,7 @@ from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.catalog_view import CatalogView
@@ -35,7 +35,7 @@ class Showroom:
     def __init__(
         self,
         *specs: ServerSpec,
-        rules: Iterable[Rule] = (),
+        rules: Iterable[ToolRule] = (),
         store: CatalogStore | None = None,
         clock: Clock | None = None,
         index: SearchIndex | None = None,

@@ -19,13 +19,13 @@ from tests.gateways import counter, read_counter
 from tests.servers.registry import Registry, serve
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import ToolRule
 from toolcrib.engine.live_registry import sync_one
 from toolcrib.engine.registry import open_mirror
 from toolcrib.errors import ConfigurationError, ServerConnectionError, ValidationError
 from toolcrib.model.call import ExecutionResult, LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import DeclaredTool
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.model.view import SearchHit, ToolSummary
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.wire.jsonrpc import RpcError

@@ -14,9 +14,9 @@ from tests.gateways import read_counter
 from toolcrib import Gateway
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import ToolRule
 from toolcrib.errors import StoreUnavailable, ValidationError
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.queries.details_answer import render_details
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.storage.sqlite import SqliteCatalog

@@ -16,8 +16,8 @@ import pytest
 import toolcrib
 from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import Gateway, Settings, open_discovery, open_gateway, validate_config
-from toolcrib.config.settings import ToolRule
 from toolcrib.errors import ServerConnectionError, ServerNotFound
+from toolcrib.model.tool_rule import ToolRule
 
 READ = tool("read_file", "Read the content of a file.")
 DELETE = tool("delete_file", "Delete a file for ever.")
@@ -110,6 +110,23 @@ async def test_all_tools_are_those_of_every_server_in_its_order_and_disabled_one
         everything = await gateway.all_tools(include_disabled=True)
     assert [(one.server, one.name) for one in enabled] == [("web", "fetch"), ("files", "read_file")]
     assert [one.name for one in everything if not one.enabled] == ["delete_file"]
+
+
+# -- arguments
+
+
+async def test_arguments_that_can_not_be_checked_reach_the_server_and_the_log_says_so_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    elsewhere = {"type": "object", "properties": {"q": {"$ref": "https://example.com/q.json"}}}
+    files = FakeServer("files", [tool("find", inputSchema=elsewhere)])
+    async with opened(files) as gateway:
+        for _ in range(3):
+            assert (await gateway.execute_tool("files", "find", {"q": 1})).success
+    assert files.calls == [("find", {"q": 1})] * 3
+    assert [
+        record.getMessage().partition(": ")[0] for record in caplog.records if "can't be checked" in record.message
+    ] == ["files:find"]
 
 
 # -- connections

@@ -13,12 +13,14 @@ from toolcrib.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from toolcrib.ccos.contracts import RemoteMcpEngine, ToolContract, contract_for
     from toolcrib.config.load import load_settings
     from toolcrib.config.settings import Settings
     from toolcrib.discovery.options import DiscoveryOptions
     from toolcrib.discovery.provider import MCPDiscoveryProvider
     from toolcrib.discovery.results import MCPServerConfig
     from toolcrib.discovery.service import MCPDiscoveryService
+    from toolcrib.engine.contract_engine import contract_engine
     from toolcrib.engine.open_gateway import open_discovery, open_gateway
     from toolcrib.engine.validation import ConfigCheck, validate_config
     from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
@@ -50,6 +52,7 @@ __all__ = [
     "Problem",
     "Progress",
     "RateLimitConfig",
+    "RemoteMcpEngine",
     "RetryPolicy",
     "Rights",
     "SearchAnswer",
@@ -57,12 +60,15 @@ __all__ = [
     "ServerStatus",
     "ServerSummary",
     "Settings",
+    "ToolContract",
     "ToolDetails",
     "ToolResult",
     "ToolSummary",
     "ToolcribError",
     "ValidationError",
     "__version__",
+    "contract_engine",
+    "contract_for",
     "load_settings",
     "open_discovery",
     "open_gateway",
@@ -70,6 +76,8 @@ __all__ = [
 ]
 
 _NAMES_BY_HOME = {
+    "toolcrib.ccos.contracts": "RemoteMcpEngine ToolContract contract_for",
+    "toolcrib.engine.contract_engine": "contract_engine",
     "toolcrib.engine.open_gateway": "open_discovery open_gateway",
     "toolcrib.engine.validation": "ConfigCheck validate_config",
     "toolcrib.config.load": "load_settings",

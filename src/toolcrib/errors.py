@@ -1,4 +1,4 @@
-"""Every error Toolcrib raises, named by what the reader can do next.
+"""Every error that leaves Toolcrib, named by what the reader can do next; what a module raises for itself stays in it.
 
 ToolcribError                     .code (stable), .hint (what to do next), .details, .retryable, .retry_after_seconds
 ├── ConfigurationError            edit a file: .problems, each with file, path, found, expected
@@ -34,7 +34,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
         └── ToolsListFailed       ... to the request for its tools, resources or prompts
 
 `retryable` is true of failures that may pass by themselves: too many requests (429), not available now (503), no answer in
-time, a connection that was cut. The names that programs for CCOS know two of these by are at the end.
+time, a connection that was cut. docs/library.md says for each code what to do about it.
 """
 
 from __future__ import annotations
@@ -306,5 +306,6 @@ class ToolsListFailed(ToolExecutionError):
     """The server would not list its tools, resources or prompts."""
 
 
+# The names that the design of the discovery service has for these two.
 ConnectionFailed = ServerConnectionError
 Timeout = CallTimeout

@@ -8,10 +8,11 @@ import tomllib
 
 import pytest
 
+from tests.resolving import resolve_launch
 from toolcrib.adoption.own_launch import own_launch
 from toolcrib.clients.table import CLIENTS
 from toolcrib.config.documents import parse_document
-from toolcrib.config.secret_refs import child_environment, resolve_launch
+from toolcrib.config.secret_refs import child_environment
 from toolcrib.edit.changes import look_up
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import StdioLaunch

@@ -11,12 +11,12 @@ import pytest
 
 from tests.adoption.home import CURSOR, contents
 from tests.memory_keyring import MemoryKeyring
+from tests.resolving import resolve_launch
 from toolcrib.adoption.adopt import plan_adoption
 from toolcrib.adoption.journal import Seal
 from toolcrib.adoption.secrets import moved_to_vault, opened, sealed
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
-from toolcrib.config.secret_refs import resolve_launch
 from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ConfigurationError, NeedsConfiguration
 

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.ccos.counter import FILES, GITHUB, World, definition, proposed
-from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, Request
-from toolcrib.approvals.proposal import MOVES, STATES, Proposal, from_row, to_row
+from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, ProposalRequest
+from toolcrib.approvals.proposal import MOVES, Proposal, from_row, to_row
 from toolcrib.approvals.risk import assess
 from toolcrib.approvals.store import ProposalRow
+from toolcrib.cli.capability_parsers import STATES as SHOWN_STATES
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
 
@@ -103,6 +104,15 @@ def test_a_new_reading_of_an_approved_server_is_a_new_version_that_supersedes_it
         world.approvals.approve(first.id, "ada")
 
 
+def test_a_proposal_that_another_version_wrote_in_its_own_way_is_refused_by_its_id(world: World) -> None:
+    made = world.approvals.propose(proposed(), "agent")
+    world.store.change_proposal(replace(to_row(made), body="{}"), was="pending")
+
+    assert world.approvals.all() == []
+    with pytest.raises(ApprovalRefused, match="another version of Toolcrib wrote it"):
+        world.review.approve(made.id, "ada")
+
+
 def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None:
     other = world.approvals.propose(proposed("github", "https://evil.example.com/mcp"), "agent")
     own = world.approvals.propose(proposed("toolcrib"), "agent")
@@ -117,7 +127,7 @@ def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None
 def test_what_is_configured_needs_no_proposal(world: World) -> None:
     for spec in (GITHUB, FILES):
         with pytest.raises(ApprovalRefused, match="configured already"):
-            world.approvals.propose(Request(name=spec.name, launch=spec.launch, source="agent"), "agent")
+            world.approvals.propose(ProposalRequest(name=spec.name, launch=spec.launch, source="agent"), "agent")
 
 
 def test_so_many_proposals_may_wait(world: World) -> None:
@@ -167,7 +177,11 @@ def test_definitions_too_large_to_keep_are_left_out_and_said_so(world: World) ->
     assert made.note.startswith("2 more tools")
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(STATES, ("approved", "rejected"))))
+def test_the_states_a_person_can_ask_for_are_those_there_are() -> None:
+    assert set(MOVES) == set(SHOWN_STATES)
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(MOVES, ("approved", "rejected"))))
 def test_only_the_moves_of_the_table_are_made(world: World, before: str, after: str) -> None:
     made = world.approvals.propose(proposed(), "agent")
     world.store.change_proposal(to_row(replace(made, state=before)), was="pending")  # type: ignore[arg-type]
@@ -219,7 +233,9 @@ def _act(world: World, action: str) -> None:
 
 def test_a_proposal_is_kept_as_it_is(world: World) -> None:
     remote = world.approvals.propose(proposed(goal="x", note="y", auth_env_var="TOKEN"), "agent")
-    local = world.approvals.propose(Request(name="l", launch=StdioLaunch("npx", ("-y", "x")), source="cli"), "ada")
+    local = world.approvals.propose(
+        ProposalRequest(name="l", launch=StdioLaunch("npx", ("-y", "x")), source="cli"), "ada"
+    )
 
     for made in (remote, local, world.approvals.approve(remote.id, "ada", "fine")):
         assert from_row(to_row(made)) == made

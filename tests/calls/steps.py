@@ -14,7 +14,7 @@ from toolcrib.model.caller import Caller
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.workspace.catalog_view import CatalogView
 
 Outcome = ToolResult | Exception
@@ -66,7 +66,9 @@ class Readings:
         return self._failure
 
 
-def visible(*definitions: dict[str, Any], rules: tuple[Rule, ...] = (), entry: ServerSpec | None = None) -> CatalogView:
+def visible(
+    *definitions: dict[str, Any], rules: tuple[ToolRule, ...] = (), entry: ServerSpec | None = None
+) -> CatalogView:
     """A view with one server, `files`, that offers these tools."""
     entry = entry or spec("files")
     showroom = Showroom(entry, rules=rules)

@@ -11,7 +11,7 @@ from tests.showroom import Showroom
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.errors import AuthenticationFailed, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.server import DeclaredTool
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 
 
 async def test_an_enabled_tool_passes_with_its_definition_and_the_servers_own_name() -> None:
@@ -26,7 +26,7 @@ async def test_an_enabled_tool_passes_with_its_definition_and_the_servers_own_na
 
 async def test_a_disabled_tool_is_refused_with_the_reason_before_anything_is_sent() -> None:
     upstream = Upstream()
-    view = visible(tool("delete"), rules=(Rule(("delete",), None, False, ()),))
+    view = visible(tool("delete"), rules=(ToolRule(("delete",), None, False, ()),))
 
     with pytest.raises(ToolDisabled, match="files:delete is disabled"):
         await through(ResolveTool(view, Readings()), a_call(name="delete"), upstream)
@@ -40,7 +40,7 @@ async def test_an_unknown_server_is_refused_with_the_nearest_names() -> None:
 
 
 async def test_an_unknown_tool_is_refused_with_the_nearest_and_the_enabled_names() -> None:
-    view = visible(tool("read_file"), tool("hidden"), rules=(Rule(("hidden",), None, False, ()),))
+    view = visible(tool("read_file"), tool("hidden"), rules=(ToolRule(("hidden",), None, False, ()),))
 
     with pytest.raises(ToolNotFound) as caught:
         await through(ResolveTool(view, Readings()), a_call(name="read_fil"), Upstream())

@@ -11,7 +11,7 @@ from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.errors import InvalidArguments, ResultExpired, ServerNotFound, ToolDisabled, ToolNotFound
 from toolcrib.model.caller import Caller
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.storage.result_files import ResultFiles
 
 HANDLE = "0" * 32
@@ -71,7 +71,7 @@ async def test_the_whole_definition_of_a_tool_is_given_as_its_server_gave_it(she
 
 
 async def test_the_definition_of_a_disabled_tool_is_refused(shelf: ResultFiles) -> None:
-    built_in = BuiltIn(visible(tool("read"), rules=(Rule(("read",), None, False, ()),)), shelf)
+    built_in = BuiltIn(visible(tool("read"), rules=(ToolRule(("read",), None, False, ()),)), shelf)
 
     with pytest.raises(ToolDisabled):
         await built_in.call(a_call("toolcrib", "get_schema", {"server": "files", "tool": "read"}))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import Clock
-from toolcrib.approvals.approvals import Approvals, Request
+from toolcrib.approvals.approvals import Approvals, ProposalRequest
 from toolcrib.approvals.events import Event
 from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.export import CapabilityFiles
@@ -82,6 +82,6 @@ class World:
         return sorted(str(file.relative_to(self.files.root)) for file in self.files.root.rglob("*") if file.is_file())
 
 
-def proposed(name: str = "notes", url: str = "https://notes.example.com/mcp", **more: Any) -> Request:
+def proposed(name: str = "notes", url: str = "https://notes.example.com/mcp", **more: Any) -> ProposalRequest:
     tools: tuple[Mapping[str, Any], ...] = more.pop("definitions", (definition("list_notes", "List notes"),))
-    return Request(name=name, launch=RemoteLaunch(url), source="agent test", definitions=tools, **more)
+    return ProposalRequest(name=name, launch=RemoteLaunch(url), source="agent test", definitions=tools, **more)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ccos.counter import FILES, GITHUB, LIST_ISSUES, READ_FILE, World, definition, proposed
-from toolcrib.approvals.approvals import EXPIRY_SECONDS, Request
+from toolcrib.approvals.approvals import EXPIRY_SECONDS, ProposalRequest
 from toolcrib.ccos.export import CapabilityFiles
 from toolcrib.ccos.file_names import file_name, file_names
 from toolcrib.ccos.from_tool import manifest_of
@@ -320,7 +320,7 @@ def test_the_command_of_a_proposed_program_comes_back(world: World, tmp_path: Pa
     other = World(tmp_path / "other")
     launch = StdioLaunch("npx", ("-y", "notes"))
     other.review.propose(
-        Request(name="notes", launch=launch, source="x", definitions=[definition("list_notes")]), "agent"
+        ProposalRequest(name="notes", launch=launch, source="x", definitions=[definition("list_notes")]), "agent"
     )
 
     done = propose_files(read_capability_files(other.files.root), world.review.propose, "ada", configured={})

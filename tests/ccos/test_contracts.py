@@ -11,18 +11,8 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServer, FakeServers, text, tool
-from toolcrib.ccos.contracts import (
-    ContractParameter,
-    RemoteMcpEngine,
-    ToolContract,
-    contract_for,
-    contract_parameters,
-    external_tool,
-    fallback_tools,
-)
-from toolcrib.config.load import load_settings
-from toolcrib.engine.contract_engine import contract_engine
-from toolcrib.engine.open_gateway import open_gateway
+from toolcrib import RemoteMcpEngine, ToolContract, contract_engine, contract_for, load_settings, open_gateway
+from toolcrib.ccos.contracts import ContractParameter, contract_parameters, external_tool, fallback_tools
 from toolcrib.errors import ServerConnectionError, ServerNotFound, ToolExecutionError, ValidationError
 from toolcrib.model.call import ToolResult
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -151,7 +141,7 @@ def test_an_external_tool_keeps_its_schemas_and_its_fingerprint() -> None:
 def test_a_contract_names_engine_tool_and_address_and_no_secret() -> None:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
-    contract = contract_for(Tool.from_mcp("localhost-3000", {"name": "read", "inputSchema": schema}), ENDPOINT)
+    contract = contract_for({"name": "read", "inputSchema": schema}, ENDPOINT)
 
     assert contract == ToolContract(
         "read",
@@ -161,7 +151,7 @@ def test_a_contract_names_engine_tool_and_address_and_no_secret() -> None:
         secrets=("X-Key",),
     )
     with pytest.raises(ValidationError):
-        contract_for(Tool.from_mcp("x", {"name": "read"}), replace(ENDPOINT, contract=""))
+        contract_for({"name": "read"}, replace(ENDPOINT, contract=""))
 
 
 @pytest.mark.parametrize(

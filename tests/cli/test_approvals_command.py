@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.machine import WORKSHOP, Machine
-from toolcrib.approvals.approvals import Approvals, Request
+from toolcrib.approvals.approvals import Approvals, ProposalRequest
 from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.export import CapabilityFiles
 from toolcrib.ccos.review import Review
@@ -38,7 +38,7 @@ class Desk:
         self._review = Review(approvals, self.files)
 
     def propose(self, name: str = "notes", launch: Launch = NOTES, *tools: dict[str, Any]) -> Proposal:
-        request = Request(name=name, launch=launch, source="agent test", definitions=tools, goal="to read")
+        request = ProposalRequest(name=name, launch=launch, source="agent test", definitions=tools, goal="to read")
         return self._review.propose(request, "agent")
 
     def folder_of(self, server: str) -> str:

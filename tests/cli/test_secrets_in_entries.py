@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.machine import Machine
-from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.config.load import load_settings
 from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.open_gateway import open_gateway
@@ -52,7 +52,7 @@ def test_what_is_wrong_with_an_entry_is_said_without_its_secrets(machine: Machin
 def proposed(machine: Machine) -> Any:
     def propose(launch: Launch) -> str:
         with read_capabilities(load_settings()) as capabilities:
-            return capabilities.review.propose(Request(name="far", launch=launch, source="agent"), "agent").id
+            return capabilities.review.propose(ProposalRequest(name="far", launch=launch, source="agent"), "agent").id
 
     return propose
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.config.documents import parse_document, read_document
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.errors import ConfigurationError
 
 
@@ -143,14 +143,14 @@ def test_a_file_of_fifty_megabytes_is_refused_without_being_parsed(tmp_path):
     with large.open("wb") as stream:
         stream.truncate(50 * 1024 * 1024)
     with pytest.raises(ConfigurationError, match="larger than"):
-        read_document(large)
+        read_bytes(large)
 
 
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
     pipe = tmp_path / "config.yaml"
     os.mkfifo(pipe)
     with pytest.raises(ConfigurationError, match="not a regular file"):
-        read_document(pipe)
+        read_bytes(pipe)
 
 
 def test_a_socket_and_a_folder_are_refused(tmp_path, monkeypatch):
@@ -158,15 +158,15 @@ def test_a_socket_and_a_folder_are_refused(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("s.json")
         with pytest.raises(ConfigurationError):
-            read_document(Path("s.json"))
+            read_bytes(Path("s.json"))
     with pytest.raises(ConfigurationError, match="folder"):
-        read_document(tmp_path)
+        read_bytes(tmp_path)
 
 
 def test_a_missing_file_and_an_impossible_name_are_refused(tmp_path):
     for path in (tmp_path / "none.json", Path("a\x00b.json")):
         with pytest.raises(ConfigurationError):
-            read_document(path)
+            read_bytes(path)
 
 
 plain_data = st.recursive(

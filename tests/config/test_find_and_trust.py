@@ -225,7 +225,7 @@ def test_a_failed_write_leaves_the_record_as_it_was(machine, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ConfigurationError, match="cannot be written: no space left"):
         machine.trusted.trust(second)
     assert machine.trusted.paths() == (first.resolve(),)
     assert [path.name for path in machine.paths.state_dir.iterdir()] == ["trusted.json"]

@@ -6,9 +6,10 @@ import pytest
 
 from tests.config.conftest import write
 from toolcrib.config.load import load_settings
-from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.tool_rule import ToolRule
 
 PUBLISHED_EXAMPLE = """
 discovery:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.resolving import resolve_launch
 from toolcrib.config.secret_refs import (
     UnresolvedReference,
     bearer_for,
     child_environment,
     resolve,
-    resolve_launch,
 )
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.settings import ToolRule
 from toolcrib.config.tool_rules import read_tool_rules
+from toolcrib.model.tool_rule import ToolRule
 
 
 def read(value):

@@ -14,20 +14,20 @@ import pytest
 
 from tests.discovery.test_service_over_http import Legacy
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
+from tests.registry.asking import NoAnswers
 from tests.servers.registry import Registry, entry, npm, serve
 from tests.upstream.http_servers import serve as serve_app
 from toolcrib import DiscoveryOptions, MCPDiscoveryService, Settings, open_discovery, open_gateway
 from toolcrib.ccos.resolution import CapabilityResolver
 from toolcrib.ccos.rtfs_form import manifests_in
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import ToolRule
 from toolcrib.engine.adapters.registry_offers import open_offers
 from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.live_registry import open_clients
 from toolcrib.engine.registry import open_mirror
 from toolcrib.errors import ConfigurationError, ServerConnectionError
 from toolcrib.model.server import RemoteLaunch, ServerSpec
-from toolcrib.registry.answers import NoAnswers
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.registry.sync import sync
 from toolcrib.rtfs.types import ANY, BOOL, INT, STRING, Entry, Map, Vector
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.edit.reading import parsed
 from toolcrib.edit.changes import Drop, EditRefused, Put, changed_data, look_up
-from toolcrib.edit.document import edited, parsed
+from toolcrib.edit.document import edited
 
 ENTRY = {"command": "/bin/toolcrib", "args": ["serve"], "env": {"A": "ü"}}
 COMMENTED = b"""// mine

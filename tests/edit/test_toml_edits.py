@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.edit.reading import parsed
 from toolcrib.edit.changes import Drop, EditRefused, Put
-from toolcrib.edit.document import edited, parsed
+from toolcrib.edit.document import edited
 
 CODEX = b'''# codex
 model = "x"   # which

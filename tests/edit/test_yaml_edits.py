@@ -5,8 +5,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.edit.reading import parsed
 from toolcrib.edit.changes import Drop, EditRefused, Put, changed_data
-from toolcrib.edit.document import edited, parsed
+from toolcrib.edit.document import edited
 
 OURS = b"""# our file
 discovery:

@@ -11,11 +11,12 @@ from tests.fakes import FakeServer, FakeServers, spec, tool
 from toolcrib import open_gateway
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.config.settings import Settings
 from toolcrib.engine.open_catalog import open_store
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.workspace.workspace import offered, rule_book

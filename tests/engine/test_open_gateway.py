@@ -16,11 +16,11 @@ from tests.fakes import FakeServer, FakeServers, eventually, spec, tool
 from tests.upstream.children import is_running
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import ToolRule
 from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
 from toolcrib.errors import Problem
 from toolcrib.model.server import StdioLaunch
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.upstream.watchdog_process import read_processes
 

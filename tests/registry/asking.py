@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.servers.registry import Registry
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.limits.retry import RetryPolicy
-from toolcrib.registry.answers import Answers, NoAnswers
+from toolcrib.registry.answers import Answers, KeptAnswer
 from toolcrib.registry.client import RegistryClient
 from toolcrib.registry.mirror import Mirror
 from toolcrib.upstream.web import open_web
@@ -34,6 +34,16 @@ class Waits:
 NO_CHANCE: Callable[[], float] = lambda: 0.5  # noqa: E731 (half of the jitter is none)
 PATIENT = RetryPolicy()
 RATE = RateLimitConfig(2.0, burst_size=1)
+
+
+class NoAnswers:
+    """Keeps nothing."""
+
+    def get(self, url: str) -> KeptAnswer | None:
+        return None
+
+    def put(self, url: str, etag: str, body: bytes) -> None:
+        """Forget it at once."""
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ def test_an_entry_of_today_is_read_whole() -> None:
     server = parse_entry(ATLAS, registry="https://registry.example")
 
     assert (server.name, server.version, server.title) == ("io.github.acme/atlas", "1.2.0", "Atlas")
-    assert (server.namespace, server.short_name) == ("io.github.acme", "atlas")
+    assert server.short_name == "atlas"
     assert server.repository == "https://code.example/acme/atlas"
     assert server.is_latest is True
     assert server.registry == "https://registry.example"

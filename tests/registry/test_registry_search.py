@@ -16,7 +16,7 @@ from toolcrib.registry.hints import MirrorHints
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror, Mirrored
 from toolcrib.registry.registries import Registries
-from toolcrib.registry.search import RegistrySearch
+from toolcrib.registry.search import RegistryIndex
 from toolcrib.registry.sync import sync
 from toolcrib.registry.trust import OFFICIAL_REGISTRY, tier_of
 
@@ -37,7 +37,7 @@ SHELF = (
 
 
 async def test_servers_are_found_by_what_they_do_and_say_why() -> None:
-    (first, *_) = RegistrySearch(SHELF).search("send an e-mail")
+    (first, *_) = RegistryIndex(SHELF).search("send an e-mail")
 
     assert first.server.name == "com.example/post"
     assert first.reasons == ("matches 'send', 'e-mail'", "the publisher proved a domain of their own")
@@ -45,7 +45,7 @@ async def test_servers_are_found_by_what_they_do_and_say_why() -> None:
 
 
 async def test_the_full_name_of_a_server_puts_it_first_alone_or_not() -> None:
-    hits = RegistrySearch(SHELF).search("IO.github.acme/atlas")
+    hits = RegistryIndex(SHELF).search("IO.github.acme/atlas")
 
     assert hits[0].server.name == "io.github.acme/atlas"
     assert hits[0].relevance == 1.0
@@ -53,14 +53,14 @@ async def test_the_full_name_of_a_server_puts_it_first_alone_or_not() -> None:
 
 
 async def test_the_namespace_of_code_hosts_is_no_word_to_search_for() -> None:
-    hits = RegistrySearch(SHELF).search("github")
+    hits = RegistryIndex(SHELF).search("github")
 
     assert [hit.server.name for hit in hits] == ["io.github.jane/github-issues"]
 
 
 async def test_among_equals_the_better_known_publisher_comes_first_and_a_deprecated_one_last() -> None:
     same = "Rotate and crop pictures"
-    hits = RegistrySearch(
+    hits = RegistryIndex(
         [
             known("x.y/a", same, registry="https://other.example"),
             known("io.github.jane/b", same),
@@ -75,7 +75,7 @@ async def test_among_equals_the_better_known_publisher_comes_first_and_a_depreca
 
 
 async def test_servers_of_the_same_short_name_are_all_found() -> None:
-    hits = RegistrySearch([*SHELF, known("io.gitlab.acme/atlas", "Maps too")]).search("atlas maps")
+    hits = RegistryIndex([*SHELF, known("io.gitlab.acme/atlas", "Maps too")]).search("atlas maps")
 
     assert {hit.server.name for hit in hits} >= {"io.github.acme/atlas", "com.acme/atlas", "io.gitlab.acme/atlas"}
 
@@ -222,15 +222,13 @@ async def test_there_are_no_hints_without_a_copy(mirror: Mirror, clock: Clock, t
 
 def test_an_index_that_was_kept_answers_as_a_fresh_one_and_replaces_older_ones(tmp_path: Path) -> None:
     older, newer = tmp_path / "registry-1.index", tmp_path / "registry-2.index"
-    RegistrySearch(SHELF, kept_at=older)
-    fresh = RegistrySearch(SHELF, kept_at=newer).search("send an e-mail")
+    RegistryIndex(SHELF, kept_at=older)
+    fresh = RegistryIndex(SHELF, kept_at=newer).search("send an e-mail")
     assert [path.name for path in tmp_path.iterdir()] == ["registry-2.index"]
-    assert RegistrySearch(SHELF, kept_at=newer).search("send an e-mail") == fresh
+    assert RegistryIndex(SHELF, kept_at=newer).search("send an e-mail") == fresh
 
 
 def test_a_damaged_kept_index_is_made_anew(tmp_path: Path) -> None:
     place = tmp_path / "registry-1.index"
     place.write_bytes(b"nonsense")
-    assert RegistrySearch(SHELF, kept_at=place).search("send an e-mail") == RegistrySearch(SHELF).search(
-        "send an e-mail"
-    )
+    assert RegistryIndex(SHELF, kept_at=place).search("send an e-mail") == RegistryIndex(SHELF).search("send an e-mail")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from toolcrib.rtfs.capability import Capability, Provider
 from toolcrib.rtfs.forms import MapForm, VectorForm, keyword, literal
 from toolcrib.rtfs.read_capability import read_capabilities
 from toolcrib.rtfs.types import INT, STRING, Entry, Map, Vector
-from toolcrib.rtfs.write_capability import capabilities_text, capability_text
+from toolcrib.rtfs.write_capability import capability_text
 
 LIST_ISSUES = """\
 (capability :mcp.github.list_issues
@@ -45,6 +47,11 @@ CAPABILITY = Capability(
 KNOWN_KEYS = {
     *"version name description input-schema output-schema provider domains categories permissions effects".split()
 }
+
+
+def capabilities_text(capabilities: Iterable[Capability]) -> str:
+    """A whole file."""
+    return "".join(f"{capability_text(capability)}\n" for capability in capabilities)
 
 
 def test_the_published_capability_is_read_and_written_exactly() -> None:

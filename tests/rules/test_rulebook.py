@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.errors import ConfigurationError
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.rulebook import MAX_REMEMBERED, Decision, Precedence, RuleBook
 
 SLOW = "/(a|aa)+$/"
@@ -36,15 +36,15 @@ def everything_but(*ids: str) -> set[str]:
 
 
 def test_example_1_a_star_makes_every_tool_available() -> None:
-    assert enabled(RuleBook([Rule(("*",), enabled=True)])) == everything_but()
+    assert enabled(RuleBook([ToolRule(("*",), enabled=True)])) == everything_but()
 
 
 def test_example_2_only_safe_specific_tools_are_on_and_dangerous_ones_are_blocked() -> None:
     book = RuleBook(
         [
-            Rule(("*issue*",), server="github", enabled=True, tags=("github", "issues")),
-            Rule(("*read*", "*list*"), server="filesystem", enabled=True, tags=("filesystem", "safe")),
-            Rule(("*delete*", "*remove*", "*rm*"), enabled=False, tags=("dangerous",)),
+            ToolRule(("*issue*",), server="github", enabled=True, tags=("github", "issues")),
+            ToolRule(("*read*", "*list*"), server="filesystem", enabled=True, tags=("filesystem", "safe")),
+            ToolRule(("*delete*", "*remove*", "*rm*"), enabled=False, tags=("dangerous",)),
         ]
     )
     assert enabled(book) == {"github:create_issue", "filesystem:read_file", "filesystem:list_directory"}
@@ -54,16 +54,16 @@ def test_example_2_only_safe_specific_tools_are_on_and_dangerous_ones_are_blocke
 
 
 def test_example_3_everything_is_on_but_destructive_operations() -> None:
-    book = RuleBook([Rule(("*",), enabled=True), Rule(("*delete*", "*destroy*"), enabled=False)])
+    book = RuleBook([ToolRule(("*",), enabled=True), ToolRule(("*delete*", "*destroy*"), enabled=False)])
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file", "database:destroy_table")
 
 
 def test_example_4_regexes_give_fine_grained_control() -> None:
     book = RuleBook(
         [
-            Rule(("/^(create|update)_/",), server="github", enabled=True, tags=("github", "write")),
-            Rule((r"/\b(read|list|get)\b/i",), server="filesystem", enabled=True, tags=("filesystem", "read")),
-            Rule(("/(delete|remove|destroy)/i",), enabled=False, tags=("dangerous",)),
+            ToolRule(("/^(create|update)_/",), server="github", enabled=True, tags=("github", "write")),
+            ToolRule((r"/\b(read|list|get)\b/i",), server="filesystem", enabled=True, tags=("filesystem", "read")),
+            ToolRule(("/(delete|remove|destroy)/i",), enabled=False, tags=("dangerous",)),
         ]
     )
     assert enabled(book) == {"github:create_issue", "github:update_pr"}
@@ -74,48 +74,48 @@ def test_example_4_regexes_give_fine_grained_control() -> None:
 
 
 def test_the_specifications_mixed_pattern_keeps_what_is_negated_out() -> None:
-    book = RuleBook([Rule(("*github*", "/issue/", "!*delete*"), enabled=True, tags=("github", "safe"))])
+    book = RuleBook([ToolRule(("*github*", "/issue/", "!*delete*"), enabled=True, tags=("github", "safe"))])
     assert enabled(book) == {"github:create_issue"}
 
 
 def test_the_specifications_configuration_sample_enables_tags_and_blocks() -> None:
     book = RuleBook(
         [
-            Rule(("*github*", "/issue/"), enabled=True, tags=("github", "issues")),
-            Rule(("*filesystem*", "/read/", "/write/"), enabled=True, tags=("filesystem",)),
-            Rule(("*dangerous*", "*delete*"), enabled=False, tags=("dangerous",)),
+            ToolRule(("*github*", "/issue/"), enabled=True, tags=("github", "issues")),
+            ToolRule(("*filesystem*", "/read/", "/write/"), enabled=True, tags=("filesystem",)),
+            ToolRule(("*dangerous*", "*delete*"), enabled=False, tags=("dangerous",)),
         ]
     )
     assert enabled(book) == {"github:create_issue", "filesystem:read_file", "filesystem:write_file"}
 
 
 def test_server_specific_rules_leave_other_servers_alone() -> None:
-    book = RuleBook([Rule(("*delete*", "*rm*", "*remove*"), server="filesystem", enabled=False)])
+    book = RuleBook([ToolRule(("*delete*", "*rm*", "*remove*"), server="filesystem", enabled=False)])
     assert enabled(book) == everything_but("filesystem:delete_file", "filesystem:rm_dir")
 
 
 def test_positive_patterns_are_alternatives_and_negatives_are_conditions() -> None:
-    book = RuleBook([Rule(("*issue*", "*file*", "!*delete*"), enabled=True)])
+    book = RuleBook([ToolRule(("*issue*", "*file*", "!*delete*"), enabled=True)])
     assert enabled(book) == {"github:create_issue", "filesystem:read_file", "filesystem:write_file"}
 
 
 @pytest.mark.parametrize("patterns", [("!*delete*", "*"), ("*", "!*delete*")])
 def test_a_negation_vetoes_wherever_it_stands(patterns: tuple[str, ...]) -> None:
-    book = RuleBook([Rule(patterns, enabled=True)])
+    book = RuleBook([ToolRule(patterns, enabled=True)])
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
 
 def test_a_negation_alone_matches_everything_else() -> None:
-    book = RuleBook([Rule(("!*delete*",), enabled=True)])
+    book = RuleBook([ToolRule(("!*delete*",), enabled=True)])
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
 
 def test_a_regex_with_flags_decides_in_a_rule() -> None:
-    assert enabled(RuleBook([Rule(("/ISSUE$/i",), enabled=True)])) == {"github:create_issue", "github:delete_issue"}
+    assert enabled(RuleBook([ToolRule(("/ISSUE$/i",), enabled=True)])) == {"github:create_issue", "github:delete_issue"}
 
 
 def test_with_first_precedence_a_first_match_equal_to_the_default_still_decides() -> None:
-    book = RuleBook([Rule(("*delete*",), enabled=False), Rule(("*",), enabled=True)], "first")
+    book = RuleBook([ToolRule(("*delete*",), enabled=False), ToolRule(("*",), enabled=True)], "first")
     assert enabled(book) == everything_but("github:delete_issue", "filesystem:delete_file")
 
 
@@ -128,12 +128,12 @@ def test_with_first_precedence_a_first_match_equal_to_the_default_still_decides(
     ],
 )
 def test_the_precedence_setting_says_which_of_two_rules_wins(precedence: Precedence, blocked: set[str]) -> None:
-    book = RuleBook([Rule(("*",), enabled=True), Rule(("*delete*",), enabled=False)], precedence)
+    book = RuleBook([ToolRule(("*",), enabled=True), ToolRule(("*delete*",), enabled=False)], precedence)
     assert enabled(book) == everything_but(*blocked)
 
 
 def test_a_shadowed_deny_rule_is_reported_with_the_tools_it_fails_to_block() -> None:
-    rules = [Rule(("*",), enabled=True), Rule(("*delete*",), enabled=False)]
+    rules = [ToolRule(("*",), enabled=True), ToolRule(("*delete*",), enabled=False)]
     assert RuleBook(rules, "first").check(TOOLS) == [
         "rule 2 (*delete*) is overruled by rule 1 and does not block github:delete_issue, filesystem:delete_file"
     ]
@@ -142,7 +142,7 @@ def test_a_shadowed_deny_rule_is_reported_with_the_tools_it_fails_to_block() -> 
 
 
 def test_a_long_list_of_affected_tools_is_cut() -> None:
-    book = RuleBook([Rule(("*",), enabled=True), Rule(("*",), enabled=False)], "first")
+    book = RuleBook([ToolRule(("*",), enabled=True), ToolRule(("*",), enabled=False)], "first")
     assert book.check(TOOLS)[0].endswith("and 5 more")
 
 
@@ -151,20 +151,24 @@ def test_without_rules_every_tool_is_on() -> None:
 
 
 def test_an_enabling_rule_switches_all_other_tools_off() -> None:
-    decision = RuleBook([Rule(("read_*",), enabled=True)]).decide("s", "write_file")
+    decision = RuleBook([ToolRule(("read_*",), enabled=True)]).decide("s", "write_file")
     assert (decision.enabled, decision.rule) == (False, None)
     assert "all others are off" in decision.reason
 
 
 def test_a_rule_without_enabled_only_tags() -> None:
-    book = RuleBook([Rule(("*issue*",), tags=("issues",))])
+    book = RuleBook([ToolRule(("*issue*",), tags=("issues",))])
     assert enabled(book) == everything_but()
     assert book.decide("github", "create_issue").tags == ("issues",)
 
 
 def test_tags_come_from_all_matching_rules_after_the_tools_own_without_repeats() -> None:
     book = RuleBook(
-        [Rule(("*issue*",), tags=("b", "a")), Rule(("*",), tags=("a", "c")), Rule(("other",), tags=("never",))]
+        [
+            ToolRule(("*issue*",), tags=("b", "a")),
+            ToolRule(("*",), tags=("a", "c")),
+            ToolRule(("other",), tags=("never",)),
+        ]
     )
     assert book.decide("github", "create_issue").tags == ("b", "a", "c")
     assert book.decide("github", "create_issue", own_tags=["c", "own"]).tags == ("c", "own", "b", "a")
@@ -172,59 +176,59 @@ def test_tags_come_from_all_matching_rules_after_the_tools_own_without_repeats()
 
 
 def test_a_decision_names_its_rule_and_reason() -> None:
-    book = RuleBook([Rule(("*",), enabled=True), Rule(("*delete*",), server="github", enabled=False)])
+    book = RuleBook([ToolRule(("*",), enabled=True), ToolRule(("*delete*",), server="github", enabled=False)])
     assert book.decide("github", "delete_issue") == Decision(False, (), 2, "disabled by rule 2 (github: *delete*)")
     assert book.decide("github", "list_repos") == Decision(True, (), 1, "enabled by rule 1 (*)")
 
 
 def test_the_server_field_is_exact_or_a_glob() -> None:
-    exact = RuleBook([Rule(("*",), server="git", enabled=False)])
+    exact = RuleBook([ToolRule(("*",), server="git", enabled=False)])
     assert enabled(exact) == everything_but()
-    glob = RuleBook([Rule(("*",), server="{git*,database}", enabled=False)])
+    glob = RuleBook([ToolRule(("*",), server="{git*,database}", enabled=False)])
     assert {name.split(":")[0] for name in enabled(glob)} == {"filesystem"}
 
 
 def test_a_pattern_with_a_colon_selects_by_server_and_tool() -> None:
-    book = RuleBook([Rule(("github:*",), enabled=True)])
+    book = RuleBook([ToolRule(("github:*",), enabled=True)])
     assert {name.split(":")[0] for name in enabled(book)} == {"github"}
 
 
 def test_an_empty_pattern_list_matches_all_tools_of_its_server() -> None:
-    assert not RuleBook([Rule((), server="github", enabled=False)]).decide("github", "x").enabled
+    assert not RuleBook([ToolRule((), server="github", enabled=False)]).decide("github", "x").enabled
 
 
 def test_the_built_in_server_is_not_subject_to_whitelist_mode() -> None:
-    assert RuleBook([Rule(("*issue*",), enabled=True)]).decide("toolcrib", "read_result").enabled
+    assert RuleBook([ToolRule(("*issue*",), enabled=True)]).decide("toolcrib", "read_result").enabled
 
 
 @pytest.mark.parametrize(
     "rule",
     [
-        Rule(("*",), enabled=False),
-        Rule(("*result*",), enabled=False),
-        Rule(("!nothing",), enabled=False),
-        Rule(("*",), server="tool*", enabled=False),
-        Rule(("*", "toolcrib:get_schema"), enabled=False),
+        ToolRule(("*",), enabled=False),
+        ToolRule(("*result*",), enabled=False),
+        ToolRule(("!nothing",), enabled=False),
+        ToolRule(("*",), server="tool*", enabled=False),
+        ToolRule(("*", "toolcrib:get_schema"), enabled=False),
     ],
 )
-def test_a_general_rule_does_not_reach_the_built_in_server(rule: Rule) -> None:
+def test_a_general_rule_does_not_reach_the_built_in_server(rule: ToolRule) -> None:
     assert RuleBook([rule]).decide("toolcrib", "read_result").enabled
 
 
 @pytest.mark.parametrize(
     "rule",
     [
-        Rule(("*",), server="toolcrib", enabled=False),
-        Rule(("toolcrib:*",), enabled=False),
-        Rule(("toolcrib:read_*", "other"), enabled=False),
+        ToolRule(("*",), server="toolcrib", enabled=False),
+        ToolRule(("toolcrib:*",), enabled=False),
+        ToolRule(("toolcrib:read_*", "other"), enabled=False),
     ],
 )
-def test_a_rule_that_names_the_built_in_server_can_deny_its_tools(rule: Rule) -> None:
+def test_a_rule_that_names_the_built_in_server_can_deny_its_tools(rule: ToolRule) -> None:
     assert not RuleBook([rule]).decide("toolcrib", "read_result").enabled
 
 
 def test_every_unreadable_pattern_is_named_at_once() -> None:
-    rules = [Rule(("ok", "/(/")), Rule(("[",), server="!x"), Rule(("ok",), server="a{b")]
+    rules = [ToolRule(("ok", "/(/")), ToolRule(("[",), server="!x"), ToolRule(("ok",), server="a{b")]
     with pytest.raises(ConfigurationError) as caught:
         RuleBook(rules, "sometimes")  # type: ignore[arg-type]
     assert [problem.where for problem in caught.value.problems] == [
@@ -237,11 +241,11 @@ def test_every_unreadable_pattern_is_named_at_once() -> None:
 
 
 def test_a_rule_that_matches_nothing_known_is_reported() -> None:
-    assert RuleBook([Rule(("nope_*",), tags=("x",))]).check(TOOLS) == ["rule 1 (nope_*) matches no known tool"]
+    assert RuleBook([ToolRule(("nope_*",), tags=("x",))]).check(TOOLS) == ["rule 1 (nope_*) matches no known tool"]
 
 
 def test_an_enabling_pattern_meant_for_a_server_name_is_explained() -> None:
-    assert RuleBook([Rule(("*github*", "*file*"), enabled=True)]).check(TOOLS) == [
+    assert RuleBook([ToolRule(("*github*", "*file*"), enabled=True)]).check(TOOLS) == [
         (
             "rule 1 (*github*, *file*): *github* matches no tool, but the server name github; "
             "for all tools of that server write github:*"
@@ -250,25 +254,25 @@ def test_an_enabling_pattern_meant_for_a_server_name_is_explained() -> None:
 
 
 def test_nothing_is_reported_while_no_tool_is_known() -> None:
-    assert RuleBook([Rule(("nope_*",), enabled=True)]).check([]) == []
+    assert RuleBook([ToolRule(("nope_*",), enabled=True)]).check([]) == []
 
 
 def test_a_pattern_without_an_answer_blocks_in_a_deny_rule() -> None:
-    decision = RuleBook([Rule((SLOW,), enabled=False)]).decide("s", SLOW_NAME)
+    decision = RuleBook([ToolRule((SLOW,), enabled=False)]).decide("s", SLOW_NAME)
     assert (decision.enabled, decision.rule) == (False, 1)
 
 
 def test_a_pattern_without_an_answer_does_not_open_an_allow_rule() -> None:
-    assert not RuleBook([Rule((SLOW,), enabled=True)]).decide("s", SLOW_NAME).enabled
+    assert not RuleBook([ToolRule((SLOW,), enabled=True)]).decide("s", SLOW_NAME).enabled
 
 
 def test_a_negated_pattern_without_an_answer_blocks_on_both_sides() -> None:
-    assert not RuleBook([Rule(("*", "!" + SLOW), enabled=True)]).decide("s", SLOW_NAME).enabled
-    assert not RuleBook([Rule(("*", "!" + SLOW), enabled=False)]).decide("s", SLOW_NAME).enabled
+    assert not RuleBook([ToolRule(("*", "!" + SLOW), enabled=True)]).decide("s", SLOW_NAME).enabled
+    assert not RuleBook([ToolRule(("*", "!" + SLOW), enabled=False)]).decide("s", SLOW_NAME).enabled
 
 
 def test_a_slow_pattern_is_given_up_and_reported_instead_of_delaying_every_tool() -> None:
-    book = RuleBook([Rule((SLOW,), enabled=False)])
+    book = RuleBook([ToolRule((SLOW,), enabled=False)])
     decisions = [book.decide("s", f"{SLOW_NAME}{number}") for number in range(2_000)]
     assert not any(decision.enabled for decision in decisions)
     assert any("too slow" in warning for warning in book.check([("s", "plain")]))
@@ -276,12 +280,12 @@ def test_a_slow_pattern_is_given_up_and_reported_instead_of_delaying_every_tool(
 
 def test_a_name_beyond_the_cap_is_denied_by_any_deny_rule_and_allowed_by_none() -> None:
     name = "a" * 2_000
-    assert not RuleBook([Rule(("zzz",), enabled=False)]).decide("s", name).enabled
-    assert not RuleBook([Rule(("*",), enabled=True)]).decide("s", name).enabled
+    assert not RuleBook([ToolRule(("zzz",), enabled=False)]).decide("s", name).enabled
+    assert not RuleBook([ToolRule(("*",), enabled=True)]).decide("s", name).enabled
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    book = RuleBook([Rule(("*9",), enabled=False)])
+    book = RuleBook([ToolRule(("*9",), enabled=False)])
     first = book.decide("s", "t0")
     for number in range(MAX_REMEMBERED + 10):
         book.decide("s", f"t{number}")
@@ -295,7 +299,7 @@ patterns = st.sampled_from(
     ["*", "*issue*", "create_*", "/^(read|get)/i", "!*delete*", "!/LIST/i", "github:*", "toolcrib:*", "{read,list}*"]
 )
 rules = st.builds(
-    Rule,
+    ToolRule,
     pattern=st.lists(patterns, min_size=1, max_size=3).map(tuple),
     server=st.sampled_from([None, "github", "fs", "toolcrib", "*i*"]),
     enabled=st.sampled_from([None, True, False]),
@@ -307,7 +311,7 @@ precedences = st.sampled_from(["deny", "first", "last"])
 
 @given(books, precedences, servers, words)
 def test_a_remembered_decision_equals_a_fresh_one(
-    written: list[Rule], precedence: Precedence, server: str, tool: str
+    written: list[ToolRule], precedence: Precedence, server: str, tool: str
 ) -> None:
     book = RuleBook(written, precedence)
     first = book.decide(server, tool)
@@ -317,25 +321,25 @@ def test_a_remembered_decision_equals_a_fresh_one(
 
 @given(books, rules, st.integers(0, 5), servers, words)
 def test_adding_a_deny_rule_never_enables_a_tool(
-    written: list[Rule], extra: Rule, at: int, server: str, tool: str
+    written: list[ToolRule], extra: ToolRule, at: int, server: str, tool: str
 ) -> None:
-    deny = Rule(extra.pattern, extra.server, False, extra.tags)
+    deny = ToolRule(extra.pattern, extra.server, False, extra.tags)
     more = [*written[:at], deny, *written[at:]]
     assert RuleBook(more).decide(server, tool).enabled <= RuleBook(written).decide(server, tool).enabled
 
 
 @given(st.lists(patterns, max_size=3), st.integers(0, 3), servers, words)
 def test_a_fitting_negation_always_keeps_its_rule_out(others: list[str], at: int, server: str, tool: str) -> None:
-    book = RuleBook([Rule((*others[:at], f"!{tool}", *others[at:]), enabled=False, tags=("hit",))])
+    book = RuleBook([ToolRule((*others[:at], f"!{tool}", *others[at:]), enabled=False, tags=("hit",))])
     assert book.decide(server, tool) == Decision(True, (), None, "no rule disables it")
 
 
 @given(books, precedences, words)
 def test_the_built_in_server_is_off_only_when_a_rule_names_it(
-    written: list[Rule], precedence: Precedence, tool: str
+    written: list[ToolRule], precedence: Precedence, tool: str
 ) -> None:
     anonymous = [
-        Rule(tuple(p for p in rule.pattern if not p.startswith("toolcrib:")), rule.server, rule.enabled, rule.tags)
+        ToolRule(tuple(p for p in rule.pattern if not p.startswith("toolcrib:")), rule.server, rule.enabled, rule.tags)
         for rule in written
         if rule.server != "toolcrib"
     ]

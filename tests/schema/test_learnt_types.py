@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.schema.fit import WHOLE, misfit
-from toolcrib.schema.infer import MOST_ITEMS, Shape, TooLarge, infer_schema
+from toolcrib.schema.infer import MOST_ITEMS, SampleTooLarge, Shape, infer_schema
 
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
 
@@ -98,7 +98,7 @@ def test_a_field_that_was_optional_stays_so_after_storing() -> None:
 def test_a_long_list_is_judged_by_its_beginning_and_a_vast_value_not_at_all() -> None:
     assert infer_schema([1] * MOST_ITEMS + ["x"]) == {"type": "array", "items": INTEGER}
     shape = Shape()
-    with pytest.raises(TooLarge):
+    with pytest.raises(SampleTooLarge):
         shape.add([[[[1] * 20] * 20] * 20] * 20)
     assert shape.schema == {}
 

@@ -13,10 +13,11 @@ import pytest
 from tests.fakes import spec
 from tests.search.catalog import ISSUES, ids, tool
 from toolcrib.config.paths import Paths
-from toolcrib.config.settings import Settings, ToolRule
+from toolcrib.config.settings import Settings
 from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.search.index import ToolIndex
 from toolcrib.storage.sqlite import SqliteCatalog
 

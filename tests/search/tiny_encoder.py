@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.array_types import Floats
 from toolcrib.search.arrays_file import as_bytes
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.tokenizer import Tokenizer
-from toolcrib.search.transformer import Floats, Transformer
+from toolcrib.search.transformer import Transformer
 
 VOCABULARY = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ":", "|", "!", "?", "-"),

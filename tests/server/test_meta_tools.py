@@ -15,10 +15,10 @@ import pytest
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.server.agent_tokens import compact, count
 from toolcrib import Settings, open_gateway
-from toolcrib.config.settings import ToolRule
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError

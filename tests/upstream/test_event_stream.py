@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.upstream.event_stream import Event, EventDecoder, TooLarge, read_events
+from toolcrib.upstream.event_stream import Event, EventDecoder, EventTooLarge, read_events
 
 LIMIT = 10_000
 LINE_ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
@@ -74,7 +74,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_field() -> None:
 
 @pytest.mark.parametrize("chunks", [[b"data: " + b"x" * 50], [b"data: " + b"x" * 30 + b"\n"] * 2, [b"x" * 10] * 5])
 def test_an_event_over_the_limit_is_refused_before_it_is_complete(chunks: list[bytes]) -> None:
-    with pytest.raises(TooLarge):
+    with pytest.raises(EventTooLarge):
         decode(*chunks, limit=40)
 
 
@@ -92,7 +92,7 @@ async def test_a_body_that_is_not_json_is_read_as_events() -> None:
 
 @pytest.mark.parametrize("chunks", [[b" " * 50], [b"{" + b" " * 50], [b"{", b" " * 50]])
 async def test_a_json_body_over_the_limit_is_refused(chunks: list[bytes]) -> None:
-    with pytest.raises(TooLarge):
+    with pytest.raises(EventTooLarge):
         await read(*chunks, limit=40)
 
 

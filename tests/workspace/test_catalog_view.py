@@ -13,7 +13,7 @@ from toolcrib.errors import ToolChanged, ToolDisabled, ToolPending
 from toolcrib.model.availability import Availability
 from toolcrib.model.caller import Caller, Rights
 from toolcrib.model.server import DeclaredTool, StdioLaunch
-from toolcrib.rules.rule import Rule
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.workspace.search_index import SearchIndex
 
@@ -89,7 +89,7 @@ def test_the_entrys_own_lists_may_hold_globs(
 
 
 def test_rules_decide_and_tag_under_the_public_name() -> None:
-    rules = [Rule(("fs_delete*",), None, False, ("dangerous",)), Rule(("files:*",), None, None, ("disk",))]
+    rules = [ToolRule(("fs_delete*",), None, False, ("dangerous",)), ToolRule(("files:*",), None, None, ("disk",))]
     shop = Showroom(replace(ENTRY, prefix="fs_"), rules=rules)
     shop.save(tool("read"), tool("delete"))
 
@@ -100,14 +100,14 @@ def test_rules_decide_and_tag_under_the_public_name() -> None:
 
 
 def test_a_list_on_the_entry_can_only_take_away() -> None:
-    shop = Showroom(replace(ENTRY, allow_tools=("read",)), rules=[Rule(("write",), None, False, ())])
+    shop = Showroom(replace(ENTRY, allow_tools=("read",)), rules=[ToolRule(("write",), None, False, ())])
     shop.save(tool("read"), tool("write"))
 
     assert [visible.enabled for visible in shop.view.tools("files").values()] == [True, False]
 
 
 def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
-    shop = Showroom(rules=[Rule(("*nothing*",), None, True, ())])
+    shop = Showroom(rules=[ToolRule(("*nothing*",), None, True, ())])
     shop.save(tool("read"))
 
     assert any("nothing" in warning for warning in shop.view.warnings)
@@ -126,7 +126,7 @@ def test_the_built_in_server_is_known_found_and_not_among_the_servers() -> None:
 
 
 def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
-    shop = Showroom(rules=[Rule(("read_file",), None, True, ())])
+    shop = Showroom(rules=[ToolRule(("read_file",), None, True, ())])
     shop.save(tool("read_file"), tool("write_file"))
 
     assert all(visible.enabled for visible in shop.view.tools("toolcrib").values())
@@ -134,8 +134,8 @@ def test_whitelist_mode_does_not_switch_the_built_in_tools_off() -> None:
 
 
 def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
-    by_tool = Showroom(rules=[Rule(("*",), None, False, ()), Rule(("read_result",), None, False, ())])
-    by_name = Showroom(rules=[Rule(("toolcrib:*",), None, False, ())])
+    by_tool = Showroom(rules=[ToolRule(("*",), None, False, ()), ToolRule(("read_result",), None, False, ())])
+    by_name = Showroom(rules=[ToolRule(("toolcrib:*",), None, False, ())])
 
     assert all(visible.enabled for visible in by_tool.view.tools("toolcrib").values())
     assert not any(visible.enabled for visible in by_name.view.tools("toolcrib").values())
@@ -145,7 +145,7 @@ def test_only_a_rule_that_names_the_built_in_server_denies_its_tools() -> None:
 
 
 def test_disabled_tools_are_found_only_when_asked_for() -> None:
-    shop = Showroom(rules=[Rule(("delete*",), None, False, ())])
+    shop = Showroom(rules=[ToolRule(("delete*",), None, False, ())])
     shop.save(tool("delete_file"), tool("read_file"))
 
     assert "files:delete_file" not in shop.found("delete file")
@@ -163,7 +163,7 @@ def test_a_search_can_be_limited_to_one_server() -> None:
 
 
 def test_tags_of_rules_are_searched() -> None:
-    shop = Showroom(rules=[Rule(("x1",), None, None, ("payments",))])
+    shop = Showroom(rules=[ToolRule(("x1",), None, None, ("payments",))])
     shop.save(tool("x1", "Does it."), tool("x2", "Does it."))
 
     assert shop.found("payments") == ["files:x1"]
@@ -339,7 +339,7 @@ def test_a_failure_is_remembered_and_the_tools_stay() -> None:
 
 def test_a_caller_sees_what_its_rights_allow() -> None:
     web = spec("web")
-    shop = Showroom(ENTRY, web, rules=[Rule(("read*",), None, None, ("safe",))])
+    shop = Showroom(ENTRY, web, rules=[ToolRule(("read*",), None, None, ("safe",))])
     shop.save(tool("read_file"), tool("delete_file"))
     shop.save(tool("read_page"), entry=web)
     one_server, one_tag = Caller(rights=Rights(servers=("fi*",))), Caller(rights=Rights(tags=("safe",)))
@@ -352,7 +352,7 @@ def test_a_caller_sees_what_its_rights_allow() -> None:
 
 
 def test_rights_take_away_and_never_give() -> None:
-    shop = Showroom(rules=[Rule(("delete*",), None, False, ("safe",))])
+    shop = Showroom(rules=[ToolRule(("delete*",), None, False, ("safe",))])
     shop.save(tool("delete_file"))
 
     assert not shop.view.find("files", "delete_file", Caller(rights=Rights(tags=("safe",)))).enabled

@@ -15,7 +15,7 @@ from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import is_there, parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.names import nearest, slug
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, expanded, working_folder
 from toolcrib.config.sections import discovery_section, server_sections
 from toolcrib.config.servers import read_servers
 from toolcrib.config.written_entry import entry_of
@@ -32,7 +32,7 @@ def own_config_path(explicit: Path | None, *, env: Mapping[str, str], home: Path
     """The file a gateway started by a client would use: a named one, or the user's own; never a project's."""
     named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
     if named:
-        return named.expanduser().absolute()
+        return working_folder() / expanded(named)
     stems = (home / ".anygpt" / "mcp-discovery.config", paths.config_dir / "toolcrib")
     candidates = (stem.with_name(stem.name + extension) for stem in stems for extension in EXTENSIONS)
     return next((path for path in candidates if is_there(path)), paths.config_file)

@@ -7,6 +7,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from toolcrib.config.documents import is_there
+from toolcrib.config.paths import expanded
+
 # What marks the folder of an environment that a shell has to activate.
 _MARKS = ("pyvenv.cfg", "conda-meta")
 
@@ -17,8 +20,8 @@ def program_meant(command: str, env: Mapping[str, str], folder: Path) -> str:
     Other programs keep their plain name: it stays true when they are updated or move.
     """
     if _names_a_file(command):
-        here = folder / Path(command).expanduser()
-        return str(here.absolute()) if here.is_file() else command
+        here = folder / expanded(command)
+        return str(here.absolute()) if is_there(here) and here.is_file() else command
     found = shutil.which(command, path=env.get("PATH", os.defpath))
     if found and any((Path(found).absolute().parent.parent / mark).exists() for mark in _MARKS):
         return str(Path(found).absolute())

@@ -114,7 +114,7 @@ class Site:
     @property
     def _tag(self) -> str:
         """What our temporary files are known by: others may work on the same files from another state folder."""
-        return hashlib.sha256(str(self.paths.state_dir.resolve()).encode()).hexdigest()[:8]
+        return hashlib.sha256(str(self.paths.state_dir.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
     def _in_use(self, holder: str) -> ConfigurationError:
         who = holder or "another toolcrib command"

@@ -12,7 +12,7 @@ import msgspec
 from toolcrib.approvals.events import Event, Happening, Tell, nobody
 from toolcrib.approvals.proposal import Decision, Proposal, State, from_row, to_row
 from toolcrib.approvals.risk import assess
-from toolcrib.approvals.store import CapabilityStore
+from toolcrib.approvals.store import CapabilityStore, ProposalRow
 from toolcrib.config.names import nearest, slug
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.server import BUILT_IN_SERVER, Launch, ServerSpec
@@ -25,7 +25,7 @@ AUTOMATIC = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ProposalRequest:
     """What is proposed: how the server is launched, and what is known of it."""
 
     name: str
@@ -70,7 +70,7 @@ class Approvals:
         """One proposal by its id, or the one pending or newest proposal of a server by its name."""
         row = self._store.proposal(id)
         if row is not None:
-            return self._expired_if_old(from_row(row))
+            return self._expired_if_old(_readable(row))
         named = [proposal for proposal in self.all() if proposal.server == id]
         if not named:
             known = [word for proposal in self.all() for word in (proposal.id, proposal.server)]
@@ -87,7 +87,7 @@ class Approvals:
 
     # -- proposing
 
-    def propose(self, request: Request, by: str) -> Proposal:
+    def propose(self, request: ProposalRequest, by: str) -> Proposal:
         """Enter a proposal as pending; one that waits already for the same launch is renewed instead."""
         # Read once: each of them may hold megabytes of definitions.
         known = self.all()
@@ -167,7 +167,7 @@ class Approvals:
         self._happened(_HAPPENINGS[state], moved, decision.by)
         return moved
 
-    def _renewed(self, waiting: Proposal, request: Request) -> Proposal:
+    def _renewed(self, waiting: Proposal, request: ProposalRequest) -> Proposal:
         """The waiting proposal with what was learnt since; its time does not begin anew."""
         fresh = self._proposal(request, waiting.server, waiting.id, waiting.version)
         fresh = replace(fresh, requested_at=waiting.requested_at, expires_at=waiting.expires_at)
@@ -176,7 +176,7 @@ class Approvals:
         self._store.change_proposal(to_row(fresh), was="pending")
         return fresh
 
-    def _proposal(self, request: Request, server: str, id: str, version: int) -> Proposal:
+    def _proposal(self, request: ProposalRequest, server: str, id: str, version: int) -> Proposal:
         now = self._now()
         definitions = _bounded(request.definitions)
         left_out = len(request.definitions) - len(definitions)
@@ -199,7 +199,7 @@ class Approvals:
             risk=assess(request.launch, definitions),
         )
 
-    def _free_name(self, request: Request, known: Sequence[Proposal]) -> str:
+    def _free_name(self, request: ProposalRequest, known: Sequence[Proposal]) -> str:
         """A name no other server has: a proposal never speaks for a server that a person configured."""
         configured, wanted = self._configured(), slug(request.name)
         ours = {proposal.server: proposal.launch for proposal in known if proposal.state not in _OVER}
@@ -215,7 +215,7 @@ class Approvals:
             return name
         raise ApprovalRefused(f"too many servers are called {wanted!r}", hint="Propose it under another name.")
 
-    def _refuse_rejected(self, request: Request, earlier: Sequence[Proposal]) -> None:
+    def _refuse_rejected(self, request: ProposalRequest, earlier: Sequence[Proposal]) -> None:
         newest = max(earlier, key=lambda proposal: proposal.version, default=None)
         if newest is None or newest.state != "rejected" or newest.launch != request.launch:
             return
@@ -240,6 +240,15 @@ _HAPPENINGS: Mapping[State, Happening] = {
 
 
 _OVER = frozenset({"expired", "superseded"})
+
+
+def _readable(row: ProposalRow) -> Proposal:
+    try:
+        return from_row(row)
+    except msgspec.DecodeError:
+        raise ApprovalRefused(
+            f"{row.id} can't be read: another version of Toolcrib wrote it", hint="Use that version to decide it."
+        ) from None
 
 
 def _is_other(launch: Launch | None, wanted: Launch) -> bool:

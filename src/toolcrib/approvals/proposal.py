@@ -26,7 +26,6 @@ MOVES: Mapping[State, frozenset[State]] = {
     "expired": frozenset(),
     "superseded": frozenset(),
 }
-STATES: tuple[State, ...] = tuple(MOVES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.manifest import public_url
 from toolcrib.ccos.review import Review
@@ -55,7 +55,7 @@ class IntrospectServer:
         launch = _launch(str(arguments["endpoint"]))
         name = str(arguments.get("name") or "").strip() or _name_of(launch)
         told = await self._told(name, launch)
-        request = Request(
+        request = ProposalRequest(
             name=name,
             launch=_with_token(launch, str(arguments.get("auth_env_var") or "")),
             source=f"agent {call.caller.name}"[:_MOST_FACT_CHARACTERS],

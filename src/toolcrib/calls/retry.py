@@ -6,13 +6,10 @@ import logging
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import ServerConnectionError
+from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import ToolCall, ToolResult
 
 log = logging.getLogger(__name__)
-
-OUTCOME_UNKNOWN = (
-    "Outcome unknown: the tool may have run before the connection was lost. Check before running it again."
-)
 
 
 class Retry:

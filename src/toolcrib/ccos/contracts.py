@@ -77,8 +77,9 @@ def fallback_tools(spec: ServerSpec) -> list[Tool]:
     return [Tool.from_mcp(spec.name, _fallback(*common)) for common in _COMMON_TOOLS] if spec.contract else []
 
 
-def contract_for(tool: Tool, spec: ServerSpec) -> ToolContract:
-    """The contract of a tool, given under the server's own name for it."""
+def contract_for(definition: Mapping[str, Any], spec: ServerSpec) -> ToolContract:
+    """The contract of a tool, whose definition is given as its server lists it."""
+    tool = Tool.from_mcp(spec.name, definition)
     launch = spec.launch
     if not spec.contract or not isinstance(launch, RemoteLaunch):
         raise ValidationError(f"{spec.name} is no external endpoint", hint="Contracts are for external endpoints only.")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,23 +51,25 @@ class CapabilityFiles:
 
     def remove(self, folder: Folder, server: str) -> None:
         """Remove what was written for a server; files that are not ours stay, and with them their folder."""
-        found = _existing(self.root / folder, server)
-        if found is None:
-            return
-        for name in (*_written_before(found), SERVER_FILE):
-            (found / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            found.rmdir()
+        with _reported(self.root):
+            found = _existing(self.root / folder, server)
+            if found is None:
+                return
+            for name in (*_written_before(found), SERVER_FILE):
+                (found / name).unlink(missing_ok=True)
+            with suppress(OSError):
+                found.rmdir()
 
     def archive(self, server: str, version: int) -> None:
         """Put the approved files of a superseded version aside."""
-        found = _existing(self.root / "approved", server)
-        if found is None:
-            return
-        target = self.root / ARCHIVED / f"{found.name}__v{version}"
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(OSError):  # an archive of that version is there already: the files are then simply replaced
-            os.replace(found, target)
+        with _reported(self.root):
+            found = _existing(self.root / "approved", server)
+            if found is None:
+                return
+            target = self.root / ARCHIVED / f"{found.name}__v{version}"
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(OSError):  # an archive of that version is there already: the files are then simply replaced
+                os.replace(found, target)
 
 
 def write_server(place: Path, server: str, manifests: Sequence[Manifest], facts: Mapping[str, Any]) -> list[Path]:
@@ -75,7 +77,7 @@ def write_server(place: Path, server: str, manifests: Sequence[Manifest], facts:
     names = file_names(manifest.name for manifest in manifests)
     texts = {f"{names[manifest.name]}{ENDING}": manifest_text(manifest) for manifest in manifests}
     described = {"name": server, **facts, "capability_files": list(texts)}
-    try:
+    with _reported(place):
         folder = _folder_for(place, server)
         for stale in set(_written_before(folder)) - set(texts):
             (folder / stale).unlink(missing_ok=True)
@@ -83,8 +85,6 @@ def write_server(place: Path, server: str, manifests: Sequence[Manifest], facts:
         _write(folder / SERVER_FILE, json.dumps(described, indent=2, ensure_ascii=True) + "\n")
         for name, text in texts.items():
             _write(folder / name, text)
-    except OSError as error:
-        raise _trouble(place, f"capabilities can't be written: {error.strerror or error}") from None
     return [folder / name for name in texts]
 
 
@@ -169,6 +169,16 @@ def _write(file: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _reported(place: Path) -> Iterator[None]:
+    """What the system refuses to do with these files, and a name that no file can have, is a ConfigurationError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise _trouble(place, f"capabilities can't be written: {reason}") from None
 
 
 def _trouble(path: Path, message: str) -> ConfigurationError:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.export import ENDING, SERVER_FILE, by_server, read_facts
 from toolcrib.ccos.manifest import Manifest
 from toolcrib.ccos.rtfs_form import manifests_in
+from toolcrib.config.documents import is_there
 from toolcrib.errors import ApprovalRefused, Problem, RtfsError, ValidationError
 from toolcrib.masking.spans import MASK
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
@@ -49,7 +50,7 @@ def read_capability_files(path: Path) -> ReadFiles:
     problems: list[Problem] = []
     launches: dict[str, Launch] = {}
     facts_of: dict[Path, dict[str, Any]] = {}
-    for file in _files(path):
+    for file in _files(path, problems):
         try:
             found = manifests_in(_text(file))
         except (RtfsError, ValidationError) as error:
@@ -67,7 +68,7 @@ def read_capability_files(path: Path) -> ReadFiles:
 
 
 def propose_files(
-    read: ReadFiles, propose: Callable[[Request, str], Proposal], by: str, *, configured: Mapping[str, object]
+    read: ReadFiles, propose: Callable[[ProposalRequest, str], Proposal], by: str, *, configured: Mapping[str, object]
 ) -> list[Imported]:
     """Propose every server of the files that is not configured already; nothing of them may be used before approval."""
     return [_proposed(server, own, read, propose, by, configured) for server, own in read.manifests.items()]
@@ -77,7 +78,7 @@ def _proposed(
     server: str,
     manifests: list[Manifest],
     read: ReadFiles,
-    propose: Callable[[Request, str], Proposal],
+    propose: Callable[[ProposalRequest, str], Proposal],
     by: str,
     configured: Mapping[str, object],
 ) -> Imported:
@@ -86,7 +87,7 @@ def _proposed(
     launch = read.launches.get(server)
     if launch is None:
         return Imported(server, len(manifests), reason="the files do not say how it is reached")
-    request = Request(
+    request = ProposalRequest(
         name=server,
         launch=launch,
         source=SOURCE,
@@ -110,25 +111,28 @@ def definition_of(manifest: Manifest) -> dict[str, Any]:
     return definition
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
+def _files(path: Path, problems: list[Problem]) -> Iterator[Path]:
+    if is_there(path) and path.is_file():
         yield path
         return
-    if not path.is_dir():
+    if not is_there(path) or not path.is_dir():
         raise ValidationError(f"there is nothing at {path}", hint="Name a .rtfs file, or a folder with such files.")
-    for number, file in enumerate(_below(path, _DEEPEST)):
+    for number, file in enumerate(_below(path, _DEEPEST, problems)):
         if number == MOST_FILES:
             raise ValidationError(f"{path} holds more than {MOST_FILES} files", hint="Import a folder below it.")
         yield file
 
 
-def _below(folder: Path, depth: int) -> Iterator[Path]:
-    for item in sorted(folder.iterdir()):
-        if item.is_symlink():
-            continue
-        if item.is_dir() and depth:
-            yield from _below(item, depth - 1)
-        elif item.is_file() and item.suffix == ENDING:
+def _below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[Path]:
+    try:
+        items = [(item, item.is_dir()) for item in sorted(folder.iterdir()) if not item.is_symlink()]
+    except OSError as error:
+        problems.append(Problem("", f"can't be read: {error.strerror or error}", str(folder)))
+        return
+    for item, is_folder in items:
+        if is_folder and depth:
+            yield from _below(item, depth - 1, problems)
+        elif item.suffix == ENDING and item.is_file():
             yield item
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from toolcrib.approvals.approvals import Approvals, Request
+from toolcrib.approvals.approvals import Approvals, ProposalRequest
 from toolcrib.approvals.proposal import Proposal, State, shown_launch
 from toolcrib.ccos.export import CapabilityFiles, Folder
 from toolcrib.ccos.from_tool import manifest_of
@@ -33,7 +34,7 @@ class Review:
         self.approvals = approvals
         self._files = files
 
-    def propose(self, request: Request, by: str) -> Proposal:
+    def propose(self, request: ProposalRequest, by: str) -> Proposal:
         self._sweep()
         proposal = self.approvals.propose(request, by)
         self._project(proposal)
@@ -45,7 +46,8 @@ class Review:
         approved = self.approvals.approve(id, by, reason, expected=expected)
         earlier = before.get(approved.server)
         if earlier is not None and earlier.id != approved.id:
-            self._files.archive(earlier.server, earlier.version)
+            with _logged():
+                self._files.archive(earlier.server, earlier.version)
         self._project(approved)
         return approved
 
@@ -57,14 +59,16 @@ class Review:
         """A person refuses: the files move to `rejected`."""
         rejected = self.approvals.reject(id, by, reason)
         if rejected.server not in self.approvals.approved():
-            self._files.remove("approved", rejected.server)
+            with _logged():
+                self._files.remove("approved", rejected.server)
         self._project(rejected)
         return rejected
 
     def _sweep(self) -> None:
         for proposal in self.approvals.all("expired"):
             if not self._is_waiting(proposal.server):
-                self._files.remove("pending", proposal.server)
+                with _logged():
+                    self._files.remove("pending", proposal.server)
 
     def _is_waiting(self, server: str) -> bool:
         return any(proposal.server == server for proposal in self.approvals.all("pending"))
@@ -72,12 +76,19 @@ class Review:
     def _project(self, proposal: Proposal) -> None:
         """Show a proposal in the folder of its state, made from the catalog and not from the files of another."""
         folder, others = _FOLDERS[proposal.state]
-        try:
+        with _logged():
             for other in others:
                 self._files.remove(other, proposal.server)
             self._files.write(folder, proposal.server, manifests_of(proposal), facts_of(proposal))
-        except ConfigurationError as trouble:
-            log.warning("%s", trouble.message)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """The files only show what the catalog says: whatever keeps us from writing them is logged."""
+    try:
+        yield
+    except ConfigurationError as trouble:
+        log.warning("%s", trouble.message)
 
 
 def manifests_of(proposal: Proposal) -> list[Manifest]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
@@ -12,6 +11,7 @@ from toolcrib.adoption.program_meant import program_meant
 from toolcrib.cli.exits import OK
 from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 from toolcrib.cli.moving_parsers import read_rest
+from toolcrib.config.paths import working_folder
 from toolcrib.errors import ValidationError
 
 
@@ -41,7 +41,7 @@ def _entry(options: argparse.Namespace) -> dict[str, Any]:
     if options.words:
         if options.header:
             raise ValidationError("--header goes with a URL, not with a command")
-        command = program_meant(options.words[0], os.environ, Path.cwd())
+        command = program_meant(options.words[0], os.environ, working_folder())
         entry: dict[str, Any] = {"command": command, "args": options.words[1:]}
         values = _pairs(options.env, "=", "--env")
         return {key: value for key, value in {**entry, "env": values}.items() if value}

@@ -7,11 +7,11 @@ import json
 import re
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from toolcrib.cli.key_values import arguments_of
 from toolcrib.cli.names import server_and_tool
+from toolcrib.config.paths import expanded
 from toolcrib.errors import ValidationError
 from toolcrib.gateway import Gateway
 
@@ -82,7 +82,7 @@ def _argument_text(given: str | None) -> str:
         if given == "-":
             return sys.stdin.read(MOST_ARGUMENT_BYTES)
         if given.startswith("@"):
-            with Path(given[1:]).expanduser().open(encoding="utf-8-sig") as file:
+            with expanded(given[1:]).open(encoding="utf-8-sig") as file:
                 return file.read(MOST_ARGUMENT_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or problem

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from toolcrib.ccos.import_files import propose_files, read_capability_files
@@ -19,7 +18,7 @@ from toolcrib.cli.opened_capabilities import Opened, opened, person
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.table import print_table
 from toolcrib.config.names import nearest
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, expanded
 from toolcrib.engine.adapters.registry_offers import open_offers
 from toolcrib.errors import CapabilityNotFound, ServerNotFound
 from toolcrib.model.clean_text import clean
@@ -87,7 +86,7 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if unknown:
         raise ServerNotFound(f"no capability of a server called {unknown[0]!r} is known", nearest=[])
     wanted = [one.manifest for one in known if not options.servers or one.server in options.servers]
-    folder = Path(options.to).expanduser() if options.to else None
+    folder = expanded(options.to) if options.to else None
     files = door.capabilities.files.export(wanted, folder)
     place = folder or door.capabilities.files.root
     if output.as_json:
@@ -98,7 +97,7 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 
 def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
-    read = read_capability_files(Path(options.path).expanduser())
+    read = read_capability_files(expanded(options.path))
     done = propose_files(read, door.capabilities.review.propose, person(), configured=door.configured)
     if output.as_json:
         servers = [

@@ -10,7 +10,8 @@ from toolcrib.cli.open_catalog import CatalogSession
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.cli.wording import counted
-from toolcrib.config.settings import SourceState, ToolRule
+from toolcrib.config.settings import SourceState
+from toolcrib.model.tool_rule import ToolRule
 
 # So many files that are not there are each worth a line; of more only the number is told.
 FEW_MISSING = 3

@@ -14,6 +14,8 @@ from toolcrib.cli.output import Output
 from toolcrib.errors import ToolcribError
 from toolcrib.telemetry.logs import log_to_stderr
 
+_log = logging.getLogger(__name__)
+
 _EXITS = {
     "CONFIGURATION_ERROR": exits.CONFIGURATION,
     "SERVER_NOT_FOUND": exits.NOT_FOUND,
@@ -32,7 +34,7 @@ _TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery", "toolcrib.limits")
 
 def run_command(options: argparse.Namespace) -> int:
     """Load the command and run it; whatever it raises that a person can act on becomes words and an exit code."""
-    _log(options)
+    _set_up_log(options)
     command: Callable[[argparse.Namespace], int] = import_module(f"toolcrib.cli.{options.module}").run
     try:
         return _flushed(int(command(options)))
@@ -45,6 +47,10 @@ def run_command(options: argparse.Namespace) -> int:
         # Whoever read our output has seen enough; the interpreter would complain once more at its own end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001 - the last place where it can be told in words
+        _log.debug("where it failed", exc_info=error)
+        Output.of(options).error(_unforeseen(error))
+        return exits.FAILED
 
 
 def exit_of(code: str) -> int:
@@ -52,12 +58,19 @@ def exit_of(code: str) -> int:
     return _EXITS.get(code, exits.FAILED)
 
 
+def _unforeseen(error: Exception) -> ToolcribError:
+    return ToolcribError(
+        f"this command failed in a way that nobody foresaw ({type(error).__name__}: {error})",
+        hint="This is a mistake in Toolcrib. Please report it, with what the same command prints with -vv.",
+    )
+
+
 def _flushed(code: int) -> int:
     sys.stdout.flush()
     return code
 
 
-def _log(options: argparse.Namespace) -> None:
+def _set_up_log(options: argparse.Namespace) -> None:
     if options.module == "serve":
         return  # It runs for days and has nobody to answer to: its log is all it says, and it sets that up itself.
     log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ)

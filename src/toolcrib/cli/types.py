@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from toolcrib.cli.exits import OK
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.type_source import Source, Subject, read_sources
+from toolcrib.config.paths import expanded
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean, clean_json
 from toolcrib.rtfs.published_form import published_form
@@ -44,7 +44,7 @@ def _text(file: str) -> str:
         if file == "-":
             text = sys.stdin.read(MOST_CHARACTERS + 1)
         else:
-            with Path(file).expanduser().open(encoding="utf-8-sig") as opened:
+            with expanded(file).open(encoding="utf-8-sig") as opened:
                 text = opened.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"

@@ -25,11 +25,6 @@ _DEEP_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def read_document(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Any:
-    """The plain data of a file, by its extension; without a known one it is taken as JSON."""
-    return parse_document(read_bytes(path, max_bytes), path)
-
-
 def is_there(path: Path) -> bool:
     """Whether something of that name can be seen; a folder that may not be entered hides what is in it."""
     try:
@@ -56,7 +51,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def parse_document(content: bytes, path: Path) -> Any:
-    """Plain data from the bytes of a file; `path` gives the format and names the file in errors."""
+    """Plain data from the bytes of a file; `path` names it in errors and gives its format, JSON where its ending is not known."""
     parse = _PARSERS.get(path.suffix.lower(), parse_json)
     try:
         data = parse(decode(content))

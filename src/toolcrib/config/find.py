@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolcrib.config.documents import is_there, parse_document, read_bytes
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, expanded
 from toolcrib.config.sections import has_discovery_section
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.errors import ConfigurationError
@@ -49,7 +49,7 @@ def find_config(
     search = Search()
     named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
     if named is not None:
-        path = cwd / named.expanduser()
+        path = cwd / expanded(named)
         search.found = FoundFile(path, read_bytes(path))
         search.looked_for.append(path)
         return search

@@ -17,7 +17,7 @@ from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.importers.praxis import is_praxis, read_praxis
 from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, home_folder, working_folder
 from toolcrib.config.read_settings import check_groups, read_scalars, warn_of_unknown_settings
 from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
@@ -45,7 +45,7 @@ def load_settings(
     """
     env = os.environ if env is None else env
     named = Path(path) if path is not None else None
-    return _Loading(env, cwd or Path.cwd(), home or _home(env)).settings(named)
+    return _Loading(env, cwd or working_folder(), home or home_folder(env)).settings(named)
 
 
 class _Loading:
@@ -149,11 +149,6 @@ def _with_findings(settings: Settings, servers: list[ServerSpec], findings: Find
 def _shown(problems: Iterable[Problem]) -> list[Problem]:
     """The problems as they may be told: a value that was written where a name belongs is not."""
     return [Problem(mask_text(one.where), mask_text(one.message), one.source) for one in problems]
-
-
-def _home(env: Mapping[str, str]) -> Path:
-    named = env.get("HOME") or env.get("USERPROFILE")
-    return Path(named) if named else Path.home()
 
 
 def _unique_paths(search: Search, imported: Imported) -> tuple[Path, ...]:

@@ -2,11 +2,52 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from toolcrib.errors import ConfigurationError, Problem
+
+
+def expanded(path: str | Path) -> Path:
+    """The path, from the home folder where it begins with `~`; ConfigurationError where no file can have that name.
+
+    A home folder that is not known is one too: taken literally, it would be a folder of the working directory.
+    """
+    try:
+        found = Path(path).expanduser()
+        os.lstat(found)
+    except RuntimeError:
+        raise _unusable(path, "begins in a home folder that is not known") from None
+    except ValueError:
+        raise _unusable(path, "is not a possible file name") from None
+    except OSError:
+        pass  # nothing is there, or it may not be seen: who opens it will say so
+    return found
+
+
+def _unusable(path: str | Path, reason: str) -> ConfigurationError:
+    return ConfigurationError([Problem("", reason, str(path))])
+
+
+def home_folder(env: Mapping[str, str]) -> Path:
+    """The person's home as the variables or the system name it; where none is known, a place that holds nothing."""
+    named = env.get("HOME") or env.get("USERPROFILE")
+    try:
+        return Path(named) if named else Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
+
+
+def working_folder() -> Path:
+    """The working directory; one that was deleted meanwhile is a folder in which nothing is found."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +62,9 @@ class Paths:
     def of(cls, env: Mapping[str, str]) -> Paths:
         """The platform's own folders, or all of them under `TOOLCRIB_HOME`; the cache can be moved on its own."""
         root = env.get("TOOLCRIB_HOME")
-        base = cls.under(Path(root).expanduser()) if root else cls._of_the_platform()
+        base = cls.under(expanded(root)) if root else cls._of_the_platform()
         moved = env.get("TOOLCRIB_CACHE_DIR") or env.get("CCOS_MCP_CACHE_DIR")
-        return cls(base.config_dir, base.state_dir, Path(moved).expanduser()) if moved else base
+        return cls(base.config_dir, base.state_dir, expanded(moved)) if moved else base
 
     @classmethod
     def under(cls, root: Path) -> Paths:
@@ -32,7 +73,11 @@ class Paths:
     @classmethod
     def _of_the_platform(cls) -> Paths:
         places = platformdirs.PlatformDirs("toolcrib", appauthor=False)
-        return cls(places.user_config_path, places.user_state_path, places.user_cache_path)
+        try:
+            return cls(places.user_config_path, places.user_state_path, places.user_cache_path)
+        except RuntimeError:
+            problem = Problem("", "no home folder is known")
+            raise ConfigurationError([problem], hint="Set HOME, or TOOLCRIB_HOME.") from None
 
     @property
     def config_file(self) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from toolcrib.config.documents import decode, read_bytes
 from toolcrib.config.malformed import Malformed
+from toolcrib.config.paths import home_folder
 from toolcrib.errors import ConfigurationError
 
 # `$$` comes first and is kept: it is part of passwords, and it shields the brace after it. `${$}` is a plain `$`.
@@ -91,8 +92,7 @@ def with_home(text: str, env: Mapping[str, str]) -> str:
     """A path that begins with `~`, from the home folder."""
     if text != "~" and not text.startswith(("~/", "~\\")):
         return text
-    home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
-    return home + text[1:]
+    return f"{home_folder(env)}{text[1:]}"
 
 
 def _file_content(path: str) -> str | None:

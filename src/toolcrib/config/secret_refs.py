@@ -11,7 +11,7 @@ from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.entries import is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
-from toolcrib.config.references import REFERENCE, FromKeyring, References, need, no_keyring, variable, with_home
+from toolcrib.config.references import REFERENCE, References, need, variable, with_home
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
 from toolcrib.model.server import (
     FROM_PROPOSAL,
@@ -77,15 +77,11 @@ def named_variables(text: str) -> Iterator[str]:
     return (match["name"] for match in REFERENCE.finditer(text) if match["name"])
 
 
-def resolve_launch(
-    launch: Launch, env: Mapping[str, str], *, server: str, from_keyring: FromKeyring = no_keyring
-) -> Launch:
-    """The launch with every reference resolved; NeedsConfiguration names all that are missing at once."""
-    return resolve_with(References(env, from_keyring), launch, env, server=server)
-
-
 def resolve_with(references: References, launch: Launch, env: Mapping[str, str], *, server: str) -> Launch:
-    """The same, with `references` keeping what was found."""
+    """The launch with every reference resolved; NeedsConfiguration names all that are missing at once.
+
+    `references` keeps what was found.
+    """
     value = references.resolved
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool_rule import ToolRule
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -17,16 +18,6 @@ OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRule:
-    """One rule as written: which tools it is about, whether they are on or off, and the tags they get."""
-
-    pattern: tuple[str, ...]
-    server: str | None = None
-    enabled: bool | None = None
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.settings import ToolRule
 from toolcrib.config.values import Reader, join, kind_of, unknown_keys
+from toolcrib.model.tool_rule import ToolRule
 
 RULE_KEYS: Mapping[str, str] = {
     "pattern": "Tool names the rule is about: globs, `/regular expressions/`, or either after `!` for an exception.",

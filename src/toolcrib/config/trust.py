@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from toolcrib.config.documents import read_bytes
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, Problem
 
 
 class TrustedFiles:
@@ -21,12 +21,12 @@ class TrustedFiles:
     def trust(self, path: Path) -> str:
         """Trust the file as it is now; returns its SHA-256."""
         digest = _digest(read_bytes(path))
-        self._write({**self._read(), _key(path): digest})
+        self._write({**self._read(), trusted_name(path): digest})
         return digest
 
     def is_trusted(self, path: Path, content: bytes | None = None) -> bool:
         """Whether this path was trusted with exactly this content (read from the file where not given)."""
-        recorded = self._read().get(_key(path))
+        recorded = self._read().get(trusted_name(path))
         if recorded is None:
             return False
         try:
@@ -37,7 +37,7 @@ class TrustedFiles:
     def forget(self, path: Path) -> bool:
         """Trust the file no longer; false when it was not trusted."""
         entries = self._read()
-        if entries.pop(_key(path), None) is None:
+        if entries.pop(trusted_name(path), None) is None:
             return False
         self._write(entries)
         return True
@@ -56,6 +56,16 @@ class TrustedFiles:
         return {key: value for key, value in entries.items() if isinstance(value, str)}
 
     def _write(self, entries: dict[str, str]) -> None:
+        try:
+            self._replace(entries)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigurationError(
+                [Problem("", f"cannot be written: {reason}", str(self._file))],
+                hint="Check the folder and its permissions.",
+            ) from None
+
+    def _replace(self, entries: dict[str, str]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # mkstemp makes the file 0600.
         handle, temporary = tempfile.mkstemp(dir=self._file.parent, prefix=f".{self._file.name}.")
@@ -70,8 +80,12 @@ class TrustedFiles:
             raise
 
 
-def _key(path: Path) -> str:
-    return str(path.resolve())
+def trusted_name(path: Path) -> str:
+    """The name under which a file is trusted: where it really is."""
+    try:
+        return str(path.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return str(path)  # no file can be reached under this name, so none was ever trusted under it
 
 
 def _digest(content: bytes) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcrib.edit.changes import Change, EditRefused, changed_data
-from toolcrib.edit.json_splice import edit_json, parse_json
+from toolcrib.edit.json_splice import edit_json, json_data
 from toolcrib.edit.toml_splice import edit_toml
-from toolcrib.edit.toml_statements import parse_toml
+from toolcrib.edit.toml_statements import toml_data
 from toolcrib.edit.yaml_splice import edit_yaml
-from toolcrib.edit.yaml_tree import parse_yaml
+from toolcrib.edit.yaml_tree import yaml_data
 
 Format = Literal["json", "toml", "yaml"]
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -25,9 +25,9 @@ class _Language:
 
 
 _LANGUAGES = {
-    "json": _Language(parse_json, edit_json),
-    "toml": _Language(parse_toml, edit_toml, has_empty_maps=False),
-    "yaml": _Language(parse_yaml, edit_yaml),
+    "json": _Language(json_data, edit_json),
+    "toml": _Language(toml_data, edit_toml, has_empty_maps=False),
+    "yaml": _Language(yaml_data, edit_yaml),
 }
 
 
@@ -49,13 +49,6 @@ def edited(content: bytes, language: Format, changes: Sequence[Change]) -> bytes
         return mark + after.encode()
     except UnicodeEncodeError:
         raise EditRefused("it would hold half a character, which no file can") from None
-
-
-def parsed(content: bytes, language: Format) -> Any:
-    """The plain data of the file; an empty one is an empty map."""
-    text = _decoded(content.removeprefix(_BYTE_ORDER_MARK))
-    data = _LANGUAGES[language].parse(text)
-    return {} if data is None else data
 
 
 def _is_same(found: Any, wanted: Any, rules: _Language) -> bool:

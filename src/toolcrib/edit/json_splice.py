@@ -16,7 +16,8 @@ from toolcrib.edit.tree_edit import changed_text
 _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*(?:(?!\*/)[^\n])*\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n|\Z)")
 
 
-def parse_json(text: str) -> Any:
+def json_data(text: str) -> Any:
+    """Plain data, to compare before and after."""
     root = parse_tree(text)
     return root.data() if root else None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolcrib.edit.changes import Change, Drop, EditRefused, Place, Put, changed_data, look_up
 from toolcrib.edit.splices import Splice, break_before, line_end, line_start, newline_of, next_line, spliced
-from toolcrib.edit.toml_statements import Statement, parse_toml, statements
+from toolcrib.edit.toml_statements import Statement, statements, toml_data
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\"\\]")
@@ -50,7 +50,7 @@ class _Edit:
 
     def _rewritten(self, statement: Statement, change: Change) -> Splice:
         """A value on one line is written anew with the change in it."""
-        whole = changed_data(parse_toml(self.text), [change])
+        whole = changed_data(toml_data(self.text), [change])
         return Splice(statement.value_start, statement.end, _inline(look_up(whole, statement.place)))
 
     def _blocks(self, place: Place) -> Iterator[tuple[Statement, Statement]]:

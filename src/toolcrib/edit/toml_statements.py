@@ -32,7 +32,7 @@ class Statement:
     is_header: bool = False
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def toml_data(text: str) -> dict[str, Any]:
     """Plain data, to compare before and after."""
     try:
         return tomllib.loads(text)

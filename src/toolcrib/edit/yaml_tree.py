@@ -56,7 +56,7 @@ def parse_tree(text: str) -> Node | None:
     return None if root is None or (root.is_empty_text and root.start == root.end) else root
 
 
-def parse_yaml(text: str) -> Any:
+def yaml_data(text: str) -> Any:
     """Plain data, to compare before and after."""
     try:
         return yaml.load(text, Loader=yaml.SafeLoader)

@@ -22,20 +22,6 @@ class RateLimitConfig:
         if not 0 < self.requests_per_second < float("inf") or self.burst_size < 1:
             raise ValueError("requests_per_second must be above 0 and burst_size at least 1")
 
-    @classmethod
-    def permissive(cls) -> RateLimitConfig:
-        """For a server of one's own."""
-        return cls(100.0, 100)
-
-    @classmethod
-    def strict(cls) -> RateLimitConfig:
-        """For a server that minds."""
-        return cls(1.0, 5)
-
-    @classmethod
-    def disabled(cls) -> RateLimitConfig:
-        return cls(enabled=False)
-
 
 class RateBuckets(Protocol):
     """The buckets on some medium, one for each key; a bucket nobody has taken from is full."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running it again."
 SWITCHED_OFF = "Discovery is switched off in the configuration (discovery.enabled: false)."
 NO_SERVERS = (
     "No server is configured yet. The person you work for can run `toolcrib adopt` to take over the servers of their AI "

@@ -21,13 +21,3 @@ class Answers(Protocol):
     def get(self, url: str) -> KeptAnswer | None: ...
 
     def put(self, url: str, etag: str, body: bytes) -> None: ...
-
-
-class NoAnswers:
-    """Keeps nothing."""
-
-    def get(self, url: str) -> KeptAnswer | None:  # noqa: ARG002 (the protocol's signature)
-        return None
-
-    def put(self, url: str, etag: str, body: bytes) -> None:
-        """Forget it at once."""

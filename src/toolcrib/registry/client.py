@@ -69,8 +69,8 @@ class RegistryClient:
 
     async def server(self, name: str, version: str = "latest") -> RegistryServer | None:
         """One version of a server; None where the registry has none of that name."""
-        path = f"{self._servers_url}/{quote(name, safe='')}"
-        body = await self._body(f"{path}/versions/{quote(version, safe='')}")
+        path = f"{self._servers_url}/{_quoted(name)}"
+        body = await self._body(f"{path}/versions/{_quoted(version)}")
         if body is None and version == "latest":
             # Registries from before October 2025 have no versions below a server.
             body = await self._body(path)
@@ -78,7 +78,7 @@ class RegistryClient:
 
     async def versions(self, name: str) -> list[RegistryServer]:
         """All versions, the newest first."""
-        body = await self._body(f"{self._servers_url}/{quote(name, safe='')}/versions")
+        body = await self._body(f"{self._servers_url}/{_quoted(name)}/versions")
         found = () if body is None else read_page(body, self.base_url).servers
         return sorted(found, key=order, reverse=True)
 
@@ -105,7 +105,7 @@ class RegistryClient:
         )
 
     async def _page(self, parameters: Mapping[str, str], *, keep: bool = True) -> Page:
-        query = urlencode({name: value for name, value in parameters.items() if value})
+        query = urlencode({name: value for name, value in parameters.items() if value}, errors="replace")
         body = await self._body(f"{self._servers_url}?{query}", keep=keep)
         if body is None:
             raise self._unexpected(404)
@@ -160,6 +160,11 @@ class RegistryClient:
         return RegistryError(
             f"it answered with status {status}", registry=self._shown_url, hint="Check the address in registry.urls."
         )
+
+
+def _quoted(text: str) -> str:
+    # Half a surrogate pair, as arguments of a command may hold, can't be sent; no server has it in its name.
+    return quote(text, safe="", errors="replace")
 
 
 def servers_url(base_url: str) -> str:

@@ -80,10 +80,6 @@ class RegistryServer:
     registry: str = ""
 
     @property
-    def namespace(self) -> str:
-        return self.name.partition("/")[0]
-
-    @property
     def short_name(self) -> str:
         """The last part of the name, which says what the server is rather than whose."""
         return self.name.rpartition("/")[2]

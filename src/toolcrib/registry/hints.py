@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from toolcrib.errors import StoreUnavailable
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.mirror_index import MirrorIndex
-from toolcrib.registry.search import RegistrySearch
+from toolcrib.registry.search import RegistryIndex
 
 # Below this a hit shares a word with the query by chance more often than not.
 _FIT = 0.3
@@ -37,7 +37,7 @@ class MirrorHints:
         self._index = MirrorIndex(mirror, registries)
         self._now = now
         self._run_aside = run_aside
-        self._search: RegistrySearch | None = None
+        self._search: RegistryIndex | None = None
         self._checked_at: float | None = None
 
     def names(self, query: str, limit: int = 3) -> tuple[str, ...]:

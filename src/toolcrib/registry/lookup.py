@@ -14,7 +14,7 @@ from toolcrib.registry.entry import RegistryServer
 from toolcrib.registry.mirror import Mirror, Mirrored
 from toolcrib.registry.mirror_index import MirrorIndex
 from toolcrib.registry.registries import Registries
-from toolcrib.registry.search import RegistryHit, RegistrySearch
+from toolcrib.registry.search import RegistryHit, RegistryIndex
 from toolcrib.search.suggest import nearest
 
 Place = Literal["mirror", "live"]
@@ -99,7 +99,7 @@ class RegistryLookup:
     async def _in_registries(self, query: str, limit: int) -> tuple[FoundServers, dict[str, RegistryServer]]:
         async with self._live() as registries:
             answer = await registries.search(query)
-        hits = RegistrySearch(map(_short, answer.servers)).search(query, limit)
+        hits = RegistryIndex(map(_short, answer.servers)).search(query, limit)
         found = FoundServers(tuple(hits), "live", self._now(), answer.troubles)
         return found, {server.name: server for server in answer.servers}
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from toolcrib.config.documents import is_there
 from toolcrib.errors import StoreUnavailable
 
 _BUSY_SECONDS = 5.0
@@ -38,7 +39,7 @@ class MirrorFile:
 
     @property
     def exists(self) -> bool:
-        return self._path.exists()
+        return is_there(self._path)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -48,7 +49,7 @@ class MirrorFile:
                 db = self._opened()
                 with db:
                     yield db
-            except (sqlite3.Error, OSError) as trouble:
+            except (sqlite3.Error, OSError, ValueError) as trouble:
                 self._forget_damaged(trouble)
                 raise StoreUnavailable(
                     f"the mirror of the registries can't be used: {trouble}",
@@ -90,4 +91,5 @@ class MirrorFile:
         if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             self.close()
             for suffix in ("-wal", "-shm", ""):
-                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+                with suppress(OSError):
+                    Path(f"{self._path}{suffix}").unlink(missing_ok=True)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from toolcrib.registry.mirror import Mirror
-from toolcrib.registry.search import RegistrySearch
+from toolcrib.registry.search import RegistryIndex
 
 
 class MirrorIndex:
@@ -17,10 +17,10 @@ class MirrorIndex:
         self._mirror = mirror
         self._registries = tuple(registries)
         self._lock = threading.Lock()
-        self._search: RegistrySearch | None = None
+        self._search: RegistryIndex | None = None
         self._mark: object = None
 
-    def current(self) -> RegistrySearch | None:
+    def current(self) -> RegistryIndex | None:
         """The index over the copy as it is now; None where there is none. May raise StoreUnavailable."""
         with self._lock:
             if self._mirror.read_at(self._registries) is None:
@@ -29,7 +29,7 @@ class MirrorIndex:
             mark = self._mirror.mark(self._registries)
             if self._search is None or mark != self._mark:
                 place = self._mirror.beside(f"registry-{_short(mark)}.index")
-                self._search = RegistrySearch(self._mirror.servers(self._registries), kept_at=place)
+                self._search = RegistryIndex(self._mirror.servers(self._registries), kept_at=place)
                 self._mark = mark
             return self._search
 

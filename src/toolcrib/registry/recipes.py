@@ -112,8 +112,6 @@ _BUILDERS: Mapping[str, Callable[[Package, Asking], Plan]] = {
     "docker": _oci,  # the word of the first schema
     "mcpb": _mcpb,
 }
-# The runtimes a plan may start; a hint in an entry never adds to them.
-RUNTIMES = ("docker", "npx", "uvx", "dnx")
 
 
 def _recipe(kind: str, command: tuple[str, ...], package: Package, asking: Asking) -> Recipe:

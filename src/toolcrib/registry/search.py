@@ -39,7 +39,7 @@ class RegistryHit:
     reasons: tuple[str, ...] = ()
 
 
-class RegistrySearch:
+class RegistryIndex:
     """An index over servers; made once and asked often."""
 
     def __init__(self, servers: Iterable[Mirrored], *, kept_at: Path | None = None) -> None:

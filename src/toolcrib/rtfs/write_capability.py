@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from toolcrib.rtfs.capability import Capability, Provider
 from toolcrib.rtfs.spelling import form_text, key_text, quoted
@@ -16,11 +16,6 @@ def capability_text(capability: Capability) -> str:
     lines = [f"(capability {key_text(capability.id)}"]
     lines += (f"{' ' * INDENT}:{key} {value}" for key, value in _values(capability))
     return "\n".join(lines) + ")"
-
-
-def capabilities_text(capabilities: Iterable[Capability]) -> str:
-    """A whole file."""
-    return "".join(f"{capability_text(capability)}\n" for capability in capabilities)
 
 
 def _values(capability: Capability) -> Iterator[tuple[str, str]]:

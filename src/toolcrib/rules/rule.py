@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from toolcrib.errors import Problem
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.glob import PatternError
 from toolcrib.rules.pattern import Pattern, PatternUndecided
 
@@ -14,20 +14,10 @@ _GLOB_CHARACTERS = frozenset("*?[{")
 _NOT_A_SERVER = ("!", "/")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule as written; without `enabled` it only tags."""
-
-    pattern: tuple[str, ...]
-    server: str | None = None
-    enabled: bool | None = None
-    tags: tuple[str, ...] = ()
-
-
 class CompiledRule:
     """A rule ready to be asked; `number` counts from 1, as people see it."""
 
-    def __init__(self, number: int, rule: Rule, patterns: Sequence[Pattern], server: Pattern | None) -> None:
+    def __init__(self, number: int, rule: ToolRule, patterns: Sequence[Pattern], server: Pattern | None) -> None:
         self.number = number
         self.rule = rule
         self.positives = tuple(pattern for pattern in patterns if not pattern.negated)
@@ -64,7 +54,7 @@ class CompiledRule:
         return _fits(self._server_glob, "", server, undecided=self.rule.enabled is False)
 
 
-def compile_rules(rules: Iterable[Rule]) -> tuple[list[CompiledRule], list[Problem]]:
+def compile_rules(rules: Iterable[ToolRule]) -> tuple[list[CompiledRule], list[Problem]]:
     """Every rule that can be read, and a problem for each pattern that cannot."""
     compiled: list[CompiledRule] = []
     problems: list[Problem] = []

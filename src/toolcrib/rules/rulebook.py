@@ -8,10 +8,9 @@ from typing import Literal, get_args
 
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.review import review
-from toolcrib.rules.rule import CompiledRule, Rule, compile_rules
-
-__all__ = ["Decision", "Precedence", "Rule", "RuleBook"]
+from toolcrib.rules.rule import CompiledRule, compile_rules
 
 MAX_REMEMBERED = 131_072
 
@@ -31,7 +30,7 @@ class Decision:
 class RuleBook:
     """Decides from an ordered list of rules; raises ConfigurationError naming every pattern it cannot read."""
 
-    def __init__(self, rules: Iterable[Rule] = (), precedence: Precedence = "deny") -> None:
+    def __init__(self, rules: Iterable[ToolRule] = (), precedence: Precedence = "deny") -> None:
         self._rules, problems = compile_rules(rules)
         if precedence not in get_args(Precedence):
             expected = ", ".join(get_args(Precedence))

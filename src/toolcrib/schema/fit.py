@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolcrib.schema.explain import type_name
-from toolcrib.schema.infer import TooLarge, trimmed
+from toolcrib.schema.infer import SampleTooLarge, trimmed
 
 WHOLE = "the whole result"
 PATH_CHARACTERS = 80
@@ -18,7 +18,7 @@ def misfit(schema: Schema, value: Any) -> str:
     """Where a value leaves a learnt shape (`items[].id`), or nothing; a field that is new fits, data in keys is shown as `*`."""
     try:
         path = _first_misfit(schema, trimmed(value), "")
-    except TooLarge:
+    except SampleTooLarge:
         return ""
     return "" if path is None else path.lstrip(".")[:PATH_CHARACTERS] or WHOLE
 

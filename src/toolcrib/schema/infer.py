@@ -22,7 +22,7 @@ _DIGITS = re.compile(r"\d")
 MOST_DIGITS = 4
 
 
-class TooLarge(ValueError):
+class SampleTooLarge(ValueError):
     """A value with more parts than anyone would want to learn a shape from."""
 
 
@@ -35,7 +35,7 @@ class Shape:
             self._builder.add_schema(dict(schema))
 
     def add(self, value: Any) -> None:
-        """Widen the shape so that `value` fits; raises TooLarge and changes nothing where it is too much."""
+        """Widen the shape so that `value` fits; raises SampleTooLarge and changes nothing where it is too much."""
         self._builder.add_object(trimmed(value))
 
     @property
@@ -60,7 +60,7 @@ def trimmed(value: Any) -> Any:
         nonlocal nodes
         nodes += 1
         if nodes > MOST_NODES:
-            raise TooLarge(f"more than {MOST_NODES} parts")
+            raise SampleTooLarge(f"more than {MOST_NODES} parts")
         if isinstance(part, dict):
             # One key more than a record may have: that it is none must still be seen.
             names = list(part)[: MOST_KEYS + 1] if depth else []

@@ -13,10 +13,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.array_types import Floats
 from toolcrib.search.document import Document
 from toolcrib.search.stored_terms import Posting, StoredTerms
-
-Floats = NDArray[np.float32]
 
 # The optimum is flat: on the training queries 1.0 to 1.8 differ by a third of a point.
 _SATURATION = 1.4

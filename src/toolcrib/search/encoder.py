@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from toolcrib.errors import WeightsUnreadable
+from toolcrib.search.array_types import Floats
 from toolcrib.search.arrays_file import ArraysFile, FileDamaged
 from toolcrib.search.tokenizer import Tokenizer
-from toolcrib.search.transformer import Floats, Transformer, unit
+from toolcrib.search.transformer import Transformer, unit
 
 SHIPPED_WEIGHTS = Path(__file__).parent / "weights" / "encoder.safetensors"
 

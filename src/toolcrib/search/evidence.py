@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from toolcrib.search.array_types import Floats, Numbers
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.query import Query
 from toolcrib.search.vectors import Vectors
-
-Floats = NDArray[np.float32]
-Numbers = NDArray[np.int64]
 
 # Candidates for the whole query; each clause adds a few of its own.
 POOL = 100

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.array_types import Floats
 from toolcrib.search.evidence import Evidence
-
-Floats = NDArray[np.float32]
 
 # Fitted by training/fusion.py on the development queries, in the order of `features`.
 WEIGHTS = np.array([2.02, 0.54, 5.06, 8.81, 1.3, 0.55], dtype=np.float32)

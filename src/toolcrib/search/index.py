@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.model.tool import Tool, ToolMatch
+from toolcrib.search.array_types import Floats
 from toolcrib.search.bm25 import Block, Bm25
 from toolcrib.search.document import server_documents
 from toolcrib.search.encoder import Encoder
@@ -26,7 +27,7 @@ from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.query_reader import QueryReader
 from toolcrib.search.ranking import Ranking
 from toolcrib.search.text_key import text_hash
-from toolcrib.search.vectors import Floats, Vectors, from_bytes, quantized, to_bytes
+from toolcrib.search.vectors import Vectors, from_bytes, quantized, to_bytes
 
 Allowed = Callable[[Tool], bool]
 Seeable = Callable[[int], bool]

@@ -9,7 +9,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from toolcrib.search.array_types import Floats
+
 # The candidates that count, the best first, by the scores given.
 InOrder = Callable[[Floats], Iterator[int]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from toolcrib.search.array_types import Floats
 from toolcrib.search.bm25 import Bm25
 from toolcrib.search.clauses import clauses, want_tools_each
 from toolcrib.search.encoder import Encoder
@@ -12,7 +13,6 @@ from toolcrib.search.known_words import is_derived, is_foreign
 from toolcrib.search.query import Query
 from toolcrib.search.spelling import Spelling, longer_words, may_be_mistyped, other_words
 from toolcrib.search.terms import stem, telling_words
-from toolcrib.search.vectors import Floats
 
 # Agents ask the same thing again, with another server or limit.
 _KEPT_QUERIES = 64

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toolcrib.search import fusion
+from toolcrib.search.array_types import Floats
 from toolcrib.search.evidence import Evidence
 from toolcrib.search.multi_intent import InOrder, standing
-
-Floats = NDArray[np.float32]
 
 # Beside a tool that was named in full others are hardly meant.
 _BESIDE_NAMED = np.float32(0.3)

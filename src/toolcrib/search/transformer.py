@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from toolcrib.search.array_types import Floats
+
 Integers = NDArray[np.integer[Any]]
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.array_types import Floats, Numbers
 from toolcrib.search.arrays_file import Array
-
-Floats = NDArray[np.float32]
-Numbers = NDArray[np.int64]
 
 # Up to so many vectors are all compared in full; of more, the signs choose which.
 _COMPARED_IN_FULL = 1_024

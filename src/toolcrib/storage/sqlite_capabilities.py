@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from toolcrib.approvals.store import CapabilityRow, ProposalRow
+from toolcrib.storage.json_text import plain_text
 from toolcrib.storage.sqlite_file import SqliteFile
 
 _PROPOSAL = "SELECT id, server, version, state, requested_at, body FROM proposals"
@@ -28,7 +29,7 @@ class SqliteCapabilities:
 
     def proposal(self, id: str) -> ProposalRow | None:
         with self._file.connection() as db:
-            row = db.execute(f"{_PROPOSAL} WHERE id = ?", (id,)).fetchone()
+            row = db.execute(f"{_PROPOSAL} WHERE id = ?", (plain_text(id),)).fetchone()
         return None if row is None else ProposalRow(*row)
 
     def add_proposal(self, row: ProposalRow) -> bool:
@@ -67,12 +68,12 @@ class SqliteCapabilities:
     def capability_history(self, id: str) -> list[CapabilityRow]:
         query = "SELECT id, version, body, registered_at FROM capability_history WHERE id = ? ORDER BY rowid"
         with self._file.connection() as db:
-            return [CapabilityRow(*row) for row in db.execute(query, (id,))]
+            return [CapabilityRow(*row) for row in db.execute(query, (plain_text(id),))]
 
     def close(self) -> None:
         self._file.close()
 
 
 def _capability(db: sqlite3.Connection, id: str) -> CapabilityRow | None:
-    row = db.execute(f"{_CAPABILITY} WHERE id = ?", (id,)).fetchone()
+    row = db.execute(f"{_CAPABILITY} WHERE id = ?", (plain_text(id),)).fetchone()
     return None if row is None else CapabilityRow(*row)

@@ -43,11 +43,14 @@ class SqliteFile:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """The connection for one use; whatever goes wrong with the file becomes `StoreUnavailable`."""
+        """The connection for one use; whatever goes wrong with the file becomes `StoreUnavailable`.
+
+        Rows that hold values of another type than we write count too, and so does a path that no file can have.
+        """
         with self._lock:
             try:
                 yield self._current()
-            except (sqlite3.Error, OSError, msgspec.DecodeError) as error:
+            except (sqlite3.Error, OSError, msgspec.DecodeError, ValueError, TypeError) as error:
                 if _is_damage(error) and self._file_id is not None:
                     self._set_damaged_file_aside(self._file_id)
                 raise _unavailable(self._path, error) from error
@@ -173,5 +176,6 @@ def _file_id(path: Path) -> FileId | None:
 def _unavailable(path: Path, error: Exception) -> StoreUnavailable:
     return StoreUnavailable(
         f"the catalog {path} cannot be used: {error}",
-        hint="Check free space and permissions of its folder; until then nothing is remembered between starts.",
+        hint="Check free space and permissions of its folder, or move the file away; until then nothing is remembered "
+        "between starts.",
     )

@@ -9,7 +9,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK = _BYTE_ORDER_MARK + b" \t\r\n"
 
 
-class TooLarge(Exception):
+class EventTooLarge(Exception):
     """One message is larger than the limit."""
 
 
@@ -41,7 +41,7 @@ class EventDecoder:
         self._after_cr = False
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
-        """The events completed by `chunk`; raises TooLarge."""
+        """The events completed by `chunk`; raises EventTooLarge."""
         *ends, rest = self._normalized(chunk).split(b"\n")
         for end in ends:
             self._keep(end)
@@ -69,7 +69,7 @@ class EventDecoder:
     def _keep(self, piece: bytes) -> None:
         self._line_bytes += len(piece)
         if self._line_bytes + self._data_bytes > self._max_bytes:
-            raise TooLarge
+            raise EventTooLarge
         self._line.append(piece)
 
     def _end_line(self) -> bytes:
@@ -128,7 +128,7 @@ async def read_events(chunks: AsyncIterator[bytes], max_bytes: int) -> AsyncGene
         if head.lstrip(_BLANK):
             break
         if len(head) > max_bytes:
-            raise TooLarge
+            raise EventTooLarge
     if head.lstrip(_BLANK).startswith((b"{", b"[")):
         yield Event(await _whole(head, chunks, max_bytes))
         return
@@ -147,8 +147,8 @@ async def _whole(head: bytes, chunks: AsyncIterator[bytes], max_bytes: int) -> b
     async for chunk in chunks:
         size += len(chunk)
         if size > max_bytes:
-            raise TooLarge
+            raise EventTooLarge
         parts.append(chunk)
     if size > max_bytes:
-        raise TooLarge
+        raise EventTooLarge
     return b"".join(parts)

@@ -11,7 +11,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 import httpx2
 
 from toolcrib.errors import AnswerTooLarge, ConfigurationError, NeedsConfiguration, Problem, ServerConnectionError
-from toolcrib.upstream.event_stream import Event, TooLarge, read_events
+from toolcrib.upstream.event_stream import Event, EventTooLarge, read_events
 from toolcrib.upstream.http_errors import origin_of, status_error, translated, unexpected_status
 
 _WRITE_SECONDS = 30.0
@@ -80,7 +80,7 @@ class Reply:
                 async with aclosing(read_events(self._chunks, max_bytes)) as events:
                     async for event in events:
                         yield event
-        except TooLarge:
+        except EventTooLarge:
             raise AnswerTooLarge(
                 f"{self._server} at {origin_of(url)}: an answer is larger than {max_bytes} bytes",
                 server=self._server,

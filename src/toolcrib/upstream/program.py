@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from toolcrib.config.paths import working_folder
 from toolcrib.errors import ServerConnectionError
 
 
@@ -18,7 +19,7 @@ def find_program(server: str, command: str, env: Mapping[str, str], cwd: str | N
         raise ServerConnectionError(
             f"the working folder {cwd} does not exist", server=server, hint="Correct `cwd` in the server's entry."
         )
-    sought = str(Path.cwd() / (cwd or "") / command) if _names_a_file(command) else command
+    sought = str(working_folder() / (cwd or "") / command) if _names_a_file(command) else command
     path = _search_path(env)
     found = shutil.which(sought, path=path)
     if found is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
+from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import CallEvent, Listener, Progress, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.envelopes import RequestEnvelope
@@ -23,7 +24,6 @@ from toolcrib.wire.mirrored_headers import annotation_problem
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
-OUTCOME_UNKNOWN = "Outcome unknown: the tool may have run. Check before running it again."
 
 
 class Session:

@@ -39,10 +39,6 @@ class Message(msgspec.Struct, frozen=True):
         return self.method is not UNSET and self.id is not UNSET
 
     @property
-    def is_notification(self) -> bool:
-        return self.method is not UNSET and self.id is UNSET
-
-    @property
     def params_json(self) -> bytes:
         return b"{}" if self.params is UNSET else bytes(self.params)
 

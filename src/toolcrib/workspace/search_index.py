@@ -14,8 +14,8 @@ from toolcrib.model.tool import Tool
 from toolcrib.search.loading import loaded_index
 
 if TYPE_CHECKING:  # only names of types: the index brings numpy along, which commands that do not search can do without
+    from toolcrib.search.array_types import Floats
     from toolcrib.search.index import Tags, ToolIndex, Unencoded
-    from toolcrib.search.vectors import Floats
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.rules.rule import Rule
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.search_index import SearchIndex
@@ -42,9 +41,8 @@ def offered(settings: Settings) -> tuple[ServerSpec, ...]:
 
 def rule_book(settings: Settings) -> RuleBook:
     """The rules as they decide; a pattern that can't be read is reported with the file it stands in."""
-    rules = [Rule(rule.pattern, rule.server, rule.enabled, rule.tags) for rule in settings.tool_rules]
     try:
-        return RuleBook(rules, settings.rule_precedence)
+        return RuleBook(settings.tool_rules, settings.rule_precedence)
     except ConfigurationError as error:
         source = str(settings.file or "")
         raise ConfigurationError([replace(problem, source=source) for problem in error.problems]) from error

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.config.conftest import write
-from toolcrib.config.secret_refs import resolve_launch
+from tests.resolving import resolve_launch
 from toolcrib.config.settings import SourceState
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import RemoteLaunch

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolcrib.approvals.approvals import Request
+from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.export import CapabilityFiles
 from toolcrib.ccos.from_resource import resource_to_manifest
@@ -67,7 +67,7 @@ class RegistryProposals:
         self._opened = opened
 
     async def propose(self, config: ServerSpec, definitions: Sequence[Mapping[str, Any]]) -> Proposal:
-        request = Request(
+        request = ProposalRequest(
             name=config.name,
             launch=config.launch,
             source=f"registry {config.title}".strip(),
