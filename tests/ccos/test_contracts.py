@@ -12,11 +12,12 @@ import pytest
 
 from tests.fakes import FakeServer, FakeServers, text, tool
 from toolcrib import RemoteMcpEngine, ToolContract, contract_engine, contract_for, load_settings, open_gateway
-from toolcrib.ccos.contracts import ContractParameter, contract_parameters, external_tool, fallback_tools
+from toolcrib.ccos.contracts import ContractParameter, contract_parameters
 from toolcrib.errors import ServerConnectionError, ServerNotFound, ToolExecutionError, ValidationError
 from toolcrib.model.call import ToolResult
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_naming import external_tool, fallback_tools
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, RpcError
 
 ADDRESS = "http://localhost:3000/mcp"

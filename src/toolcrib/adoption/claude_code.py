@@ -18,8 +18,8 @@ from typing import Any
 
 from toolcrib.adoption.steps import Placing, trouble
 from toolcrib.clients.claude_code import CLAUDE_CODE, FOLDERS, SERVERS
-from toolcrib.clients.machine import Machine
-from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.clients.machine import Machine, is_there
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.edit.changes import Place, look_up
 from toolcrib.errors import ConfigurationError, Problem

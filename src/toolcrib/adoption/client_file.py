@@ -13,8 +13,9 @@ from toolcrib.adoption.fit import why_it_stays
 from toolcrib.adoption.read_back import checked
 from toolcrib.clients.claude_code import FOLDERS, SERVERS
 from toolcrib.clients.client import Client
+from toolcrib.clients.machine import is_there
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
 from toolcrib.config.source_types import SOURCE_TYPES
 from toolcrib.edit.changes import Change, EditRefused, Place, look_up

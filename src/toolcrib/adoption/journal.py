@@ -12,7 +12,8 @@ import msgspec
 
 from toolcrib.adoption.steps import trouble
 from toolcrib.adoption.writes import FileWrite
-from toolcrib.config.documents import is_there, read_bytes
+from toolcrib.clients.machine import is_there
+from toolcrib.config.documents import read_bytes
 
 _MOST_BYTES = 64 * 1024 * 1024
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from toolcrib.adoption.read_back import checked
 from toolcrib.adoption.writes import FileWrite
+from toolcrib.clients.machine import is_there
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.names import nearest, slug
 from toolcrib.config.paths import Paths, expanded, working_folder

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from toolcrib.clients.own_entry import OwnLaunch
+from toolcrib.config.paths import expanded
 from toolcrib.model.server import BUILT_IN_SERVER
 
 # Where our files are, when TOOLCRIB_HOME does not say.
@@ -23,7 +24,7 @@ def own_launch(env: Mapping[str, str], config: Path | None, *, python: Path | No
     words = _program(python or Path(sys.executable), env.get("PATH"))
     told = ("--config", str(config)) if config else ()
     places = ("TOOLCRIB_HOME",) if env.get("TOOLCRIB_HOME") else _FOLDERS
-    kept = {name: str(Path(place).expanduser().absolute()) for name in places if (place := env.get(name))}
+    kept = {name: str(expanded(place).absolute()) for name in places if (place := env.get(name))}
     return OwnLaunch(words[0], (*words[1:], *told, "serve"), kept)
 
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolcrib.config.documents import is_there
+from toolcrib.clients.machine import is_there
 from toolcrib.config.paths import expanded
 
 # What marks the folder of an environment that a shell has to activate.

@@ -18,12 +18,12 @@ from toolcrib.adoption.own_launch import own_launch
 from toolcrib.adoption.steps import Placing, Replace, trouble
 from toolcrib.adoption.writer import Writer
 from toolcrib.clients.client import Client
-from toolcrib.clients.machine import Machine
+from toolcrib.clients.machine import Machine, is_there
 from toolcrib.clients.own_entry import OwnLaunch
 from toolcrib.clients.table import CLIENTS
-from toolcrib.config.documents import is_there, read_bytes
+from toolcrib.config.documents import read_bytes
 from toolcrib.config.gateway_entry import OwnAddress
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, home_folder
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.storage.file_lock import file_lock, lock_holder
@@ -44,8 +44,7 @@ class Site:
 
     @classmethod
     def of(cls, env: Mapping[str, str], config: str | None = None) -> Site:
-        home = env.get("HOME") or env.get("USERPROFILE")
-        machine = Machine(Path(home) if home else Path.home(), env)
+        machine = Machine(home_folder(env), env)
         return cls(machine, Paths.of(env), Path(config) if config else None)
 
     @property

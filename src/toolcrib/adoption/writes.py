@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolcrib.adoption.steps import Placing, trouble
-from toolcrib.config.documents import is_there, read_bytes
+from toolcrib.clients.machine import is_there
+from toolcrib.config.documents import read_bytes
 
 PRIVATE = 0o600
 _MOST_BYTES = 256 * 1024 * 1024

@@ -10,22 +10,14 @@ from toolcrib.errors import ServerNotFound, ValidationError
 from toolcrib.model.call import ToolResult
 from toolcrib.model.server import REMOTE_MCP, RemoteLaunch, ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_naming import SUFFIX
 
-SUFFIX = "_external"
-FALLBACK_TAG = "fallback"
 NO_TEXT = "the tool gave no text output"
 
 ParameterType = Literal["string", "number", "boolean"]
 Execute = Callable[[str, str, Mapping[str, Any]], Awaitable[ToolResult]]
 
 _TYPES: Mapping[str, ParameterType] = {"integer": "number", "number": "number", "boolean": "boolean"}
-# What an agent may try where the endpoint's own list could not be had: name, description, parameters.
-_COMMON_TOOLS = (
-    ("read_file", "Read a file from external filesystem", ("path",)),
-    ("write_file", "Write a file to external filesystem", ("path", "content")),
-    ("list_directory", "List directory contents from external filesystem", ("path",)),
-    ("create_directory", "Create a directory in external filesystem", ("path",)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +39,6 @@ class ToolContract:
     engine: str = REMOTE_MCP
     params: tuple[ContractParameter, ...] = ()
     secrets: tuple[str, ...] = ()
-
-
-def external_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
-    """The tool under the name and description it has on its endpoint's server; its schemas stay as they are.
-
-    `own_name` is what the endpoint calls itself, where it was ever asked.
-    """
-    described = f"{tool.description} (via {own_name or spec.title or spec.name})".lstrip()
-    public = Tool(tool.server, f"{tool.name}{SUFFIX}", {**tool.definition, "description": described})
-    # It still is the server's own definition that was read, approved and learnt about.
-    vars(public)["fingerprint"] = tool.fingerprint
-    return public
-
-
-def public_name(name: str, spec: ServerSpec) -> str:
-    """What a tool that its server calls `name` is called behind the counter."""
-    return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
-
-
-def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
-    """The tool as it stands behind the counter."""
-    prefixed = Tool(tool.server, spec.prefix + tool.name, tool.definition) if spec.prefix else tool
-    return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
-
-
-def fallback_tools(spec: ServerSpec) -> list[Tool]:
-    """What stands in for the tools of an endpoint that could not be read, under the endpoint's own names for them."""
-    return [Tool.from_mcp(spec.name, _fallback(*common)) for common in _COMMON_TOOLS] if spec.contract else []
 
 
 def contract_for(definition: Mapping[str, Any], spec: ServerSpec) -> ToolContract:
@@ -132,18 +96,6 @@ class RemoteMcpEngine:
             if spec.contract and isinstance(spec.launch, RemoteLaunch) and spec.launch.url == address:
                 return name
         raise ServerNotFound("no external endpoint has this address", hint="Name it in external_mcp_endpoints.")
-
-
-def _fallback(name: str, description: str, parameters: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": f"{description}; assumed, its server could not be asked",
-        "inputSchema": {
-            "type": "object",
-            "properties": {parameter: {"type": "string"} for parameter in parameters},
-            "required": list(parameters),
-        },
-    }
 
 
 def _is_text(value: object) -> bool:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from toolcrib.ccos.contracts import public_tool
 from toolcrib.ccos.manifest import (
     DISCOVERY_SOURCE,
     SERVER_ENDPOINT,
@@ -23,6 +22,7 @@ from toolcrib.ccos.manifest import (
 )
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_naming import public_tool
 from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.spelling import writable
 from toolcrib.rtfs.types import TypeExpr

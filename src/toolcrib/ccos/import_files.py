@@ -13,7 +13,7 @@ from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.export import ENDING, SERVER_FILE, by_server, read_facts
 from toolcrib.ccos.manifest import Manifest
 from toolcrib.ccos.rtfs_form import manifests_in
-from toolcrib.config.documents import is_there
+from toolcrib.clients.machine import is_there
 from toolcrib.errors import ApprovalRefused, Problem, RtfsError, ValidationError
 from toolcrib.masking.spans import MASK
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch

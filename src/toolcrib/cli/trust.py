@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolcrib.cli.exits import CONFIGURATION, OK
 from toolcrib.cli.output import Output
-from toolcrib.config.documents import is_there
+from toolcrib.clients.machine import is_there
 from toolcrib.config.find import local_candidates
 from toolcrib.config.paths import Paths, working_folder
 from toolcrib.config.trust import TrustedFiles, trusted_name

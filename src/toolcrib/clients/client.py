@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
-from toolcrib.clients.machine import Machine, PlacesOn, nowhere
+from toolcrib.clients.machine import Machine, PlacesOn, is_there, nowhere
 from toolcrib.clients.own_entry import NOTHING, Entry, Environment, OwnLaunch, Shape, plain
 from toolcrib.clients.sections import SectionsOf
 
@@ -51,12 +51,12 @@ class Client:
     def file(self, machine: Machine) -> Path:
         """The file of this client: the first of its places that exists, else the first."""
         places = self.places(machine)
-        return next((place for place in places if place.exists()), places[0])
+        return next((place for place in places if is_there(place)), places[0])
 
     def files(self, machine: Machine) -> tuple[Path, ...]:
         """That file, and the others that the client reads together with it."""
         more = self.more(machine) if self.merges_files else ()
-        return (self.file(machine), *(place for place in more if place.exists()))
+        return (self.file(machine), *(place for place in more if is_there(place)))
 
     def entry(self, launch: OwnLaunch, names: tuple[str, ...] = ()) -> Entry:
         """Our entry as this client writes it, so that these variables are handed on to us."""

@@ -66,3 +66,11 @@ def found_in(folder: Path, pattern: str) -> Places:
         return tuple(sorted(itertools.islice(folder.glob(pattern), _MOST_FILES)))
     except OSError:
         return ()
+
+
+def is_there(path: Path) -> bool:
+    """Whether something of that name can be seen; a folder that may not be entered hides what is in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -9,7 +9,7 @@ from pathlib import Path
 from toolcrib.clients.client import Client
 from toolcrib.clients.dialects import dialect, reference
 from toolcrib.clients.display import ClientDisplay
-from toolcrib.clients.machine import Machine, Places
+from toolcrib.clients.machine import Machine, Places, is_there
 from toolcrib.clients.own_entry import WHOLE, Entry, OwnLaunch
 from toolcrib.clients.sections import Manner, OpenedFile, Section, map_of
 
@@ -25,7 +25,7 @@ def _places(machine: Machine) -> Places:
 def _others(machine: Machine) -> Places:
     """OpenCode reads all files of its folder, and those that variables name, as one."""
     usual = _places(machine)
-    main = next((place for place in usual if place.exists()), usual[0])
+    main = next((place for place in usual if is_there(place)), usual[0])
     named = [Path(file) for file in (machine.env.get("OPENCODE_CONFIG"),) if file]
     if folder := machine.env.get("OPENCODE_CONFIG_DIR"):
         named += [Path(folder) / "opencode.json", Path(folder) / "opencode.jsonc"]

@@ -25,14 +25,6 @@ _DEEP_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def is_there(path: Path) -> bool:
-    """Whether something of that name can be seen; a folder that may not be entered hides what is in it."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
-
-
 def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """The bytes of a regular file; pipes, devices and folders are refused without waiting for them."""
     try:

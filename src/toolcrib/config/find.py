@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.clients.machine import is_there
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.paths import Paths, expanded
 from toolcrib.config.sections import has_discovery_section
 from toolcrib.config.trust import TrustedFiles

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolcrib.clients.machine import Machine, Places
+from toolcrib.clients.machine import Machine, Places, is_there
 from toolcrib.config.bridges import without_bridges
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.documents import is_there, parse_document, read_bytes
+from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.names import did_you_mean
 from toolcrib.config.settings import Source, SourceState
 from toolcrib.config.source_types import SOURCE_TYPES, SourceType

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.ccos.contracts import public_name
 from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.configured import KnownServers
 from toolcrib.discovery.conversion import Record, ToolConversion
@@ -20,6 +19,7 @@ from toolcrib.discovery.reads import ServerReads, endpoint_of
 from toolcrib.errors import ToolcribError
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import FROM_REGISTRY, ServerSpec
+from toolcrib.model.tool_naming import public_name
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from toolcrib.config.documents import is_there
+from toolcrib.clients.machine import is_there
 from toolcrib.errors import StoreUnavailable
 
 _BUSY_SECONDS = 5.0

@@ -10,13 +10,13 @@ from typing import Any
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.store import ServerRecord
-from toolcrib.ccos.contracts import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.model.availability import ENABLED, Availability
 from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_naming import FALLBACK_TAG, fallback_tools, public_tool
 from toolcrib.model.visible_tool import VisibleTool, VisibleTools
 from toolcrib.rules.rulebook import RuleBook
 

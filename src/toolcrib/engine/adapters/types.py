@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from toolcrib.calls.introspect import Introspector, chosen_arguments, introspect_output
-from toolcrib.ccos.contracts import public_name
 from toolcrib.discovery.protocols import CallByName
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
+from toolcrib.model.tool_naming import public_name
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.rtfs.published_form import published_form
 from toolcrib.rtfs.types import TypeExpr
