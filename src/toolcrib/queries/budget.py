@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+import msgspec
+
 from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import SearchHit
+from toolcrib.queries.json_forms import short_hit
 
 SEARCH_BUDGET_TOKENS = 200
 # Measured with o200k_base over search answers of real servers (bench/tokens.py).
 CHARACTERS_PER_TOKEN = 3.6
 ANSWER_FRAME_CHARACTERS = 14
-HIT_FRAME_CHARACTERS = 52
 NOTE_FRAME_CHARACTERS = 10
 # A hit far below the best one is noise that costs tokens.
 CLIFF = 0.01
@@ -31,6 +33,8 @@ FIRST_HITS = 5
 SUMMARY_LENGTHS = (120, 90, 70, 50, 35)
 NEIGHBOURS = 5
 NAMED_SERVERS = 5
+
+_encode = msgspec.json.Encoder().encode
 
 
 def fits(hits: Sequence[SearchHit]) -> bool:
@@ -70,8 +74,7 @@ def _packed(hits: Sequence[SearchHit], left: float) -> tuple[SearchHit, ...]:
 
 
 def _characters(hit: SearchHit) -> int:
-    texts = (hit.server, hit.tool, hit.summary, *hit.tags)
-    return HIT_FRAME_CHARACTERS + sum(map(len, texts)) + 3 * len(hit.tags)
+    return len(_encode(short_hit(hit)).decode()) + 1  # and the comma
 
 
 def search_note(

@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 
 def search_json(answer: SearchAnswer) -> Answer:
     """The answer to `search_tools`: one list, and where nothing fits the note says so and the neighbours may still help."""
-    results = [_short_hit(hit) for hit in answer.hits or answer.nearest]
+    results = [short_hit(hit) for hit in answer.hits or answer.nearest]
     return {"results": results, **({"note": answer.note} if answer.note else {})}
 
 
@@ -34,8 +34,8 @@ def hit_json(hit: SearchHit, why: Explanation | None = None) -> Answer:
     return rendered if why is None else {**rendered, "explanation": _explanation_json(why)}
 
 
-def _short_hit(hit: SearchHit) -> Answer:
-    """Without what is the same for nearly all: that a tool is on."""
+def short_hit(hit: SearchHit) -> Answer:
+    """One hit for a model, without what is the same for nearly all: that a tool is on."""
     rendered = without_empty(hit_json(hit))
     return {key: value for key, value in rendered.items() if key != "enabled" or not value}
 
