@@ -45,8 +45,8 @@ async def call(pool: Pool, server: str, name: str = "read") -> str:
     return (await pool.call(a_call(server, name))).text
 
 
-def a_call(server: str, name: str = "read") -> ToolCall:
-    target = Target(Tool.from_mcp(server, tool(name)), name, spec(server))
+def a_call(server: str, name: str = "read", entry: ServerSpec | None = None) -> ToolCall:
+    target = Target(Tool.from_mcp(server, tool(name)), name, entry or spec(server))
     return ToolCall(server, name, {}, b"{}", target=target)
 
 
@@ -83,8 +83,18 @@ async def test_a_new_configuration_closes_only_what_changed() -> None:
         await pool.configure([spec("a"), moved], POLICY)
         assert [len(servers[name].open_links) for name in "abc"] == [1, 0, 0]
         await call(pool, "a")
-        await call(pool, "b")
+        await pool.call(a_call("b", entry=moved))
         assert [servers[name].starts for name in "abc"] == [1, 2, 1]
+
+
+async def test_an_entry_that_only_says_more_keeps_its_connection() -> None:
+    servers = FakeServers(FakeServer("a"))
+
+    async with pooled(servers, spec("a")) as pool:
+        await call(pool, "a")
+        await pool.configure([spec("a", description="Now described.", timeout_seconds=7.0)], POLICY)
+        await call(pool, "a")
+        assert (servers["a"].starts, len(servers["a"].open_links)) == (1, 1)
 
 
 async def test_other_limits_are_taken_over_by_every_connection() -> None:
@@ -179,4 +189,4 @@ async def test_calls_of_many_servers_overlap() -> None:
         before = asyncio.get_running_loop().time()
         await asyncio.gather(*(call(pool, name) for name in names))
         assert asyncio.get_running_loop().time() - before == pytest.approx(1, abs=0.5)
-        await eventually(lambda: all(pool.status(name).state == "connected" for name in names))
+        await eventually(lambda: all(pool.status(spec(name)).state == "connected" for name in names))

@@ -62,7 +62,7 @@ class ResolveTool:
     async def _read_declared(self, spec: ServerSpec) -> None:
         """Its arguments could not be checked yet. A server that never lists its tools can be called all the same."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._declared_seconds()):
+            async with asyncio.timeout(spec.startup_timeout_seconds or self._declared_seconds()):
                 await self._readings.need(spec)
         if isinstance(failure := self._readings.unread_failure(spec), _UNREACHABLE):
             raise failure

@@ -109,10 +109,13 @@ class Engine:
         self._follow_now = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
 
+    def entries(self) -> list[ServerSpec]:
+        """The entries that some workspace shows."""
+        return [spec for workspace in self.workspaces for spec in workspace.view.specs.values()]
+
     def specs(self) -> dict[str, ServerSpec]:
         """The servers that some workspace shows, by launch key; of several entries for one the first counts."""
-        shown = [spec for workspace in self.workspaces for spec in workspace.view.specs.values()]
-        return {spec.launch_key: spec for spec in reversed(shown)}
+        return {spec.launch_key: spec for spec in reversed(self.entries())}
 
     def options(self) -> DiscoveryOptions:
         """How servers are read, by the settings."""
@@ -151,7 +154,7 @@ class Engine:
     async def apply(self) -> None:
         """Bring everything in line with what the workspaces show now."""
         await self.catalog.follow()
-        await self.pool.configure(self.specs().values(), connection_policy(self.settings))
+        await self.pool.configure(self.entries(), connection_policy(self.settings))
         await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
         self.indexer.notice()
         if self.reads_due:
@@ -214,7 +217,8 @@ class Engine:
         self.refresher.changed(spec)
 
     def _statuses(self) -> dict[str, str]:
-        return {key: self.pool.status(spec).state for key, spec in self.specs().items()}
+        states = [(spec.launch_key, self.pool.status(spec).state) for spec in self.entries()]
+        return dict(sorted(states, key=lambda one: one[1] == "connected"))
 
 
 def _differ(known: Identity, met: Identity) -> bool:

@@ -17,12 +17,16 @@ from toolcrib.upstream.interim_result import refuse_interim
 from toolcrib.upstream.meeting import OpenLink
 
 ServerHook = Callable[[ServerSpec], None]
+Key = tuple[str, float | None]
 
 _NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda _: None, on_tools_changed=lambda: None)
 
 
 class Pool:
-    """Holds a connection per launch, whatever entries it has; an entry that launches something else gets a new one."""
+    """Holds a connection per launch, whatever entries it has; an entry that launches something else gets a new one.
+
+    Entries that differ in how long the start may take have a connection each: one start can't be patient and impatient.
+    """
 
     def __init__(
         self,
@@ -38,11 +42,11 @@ class Pool:
         self._known_identity = known_identity
         self._on_connected = on_connected
         self._on_tools_changed = on_tools_changed
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[Key, Connection] = {}
 
     async def configure(self, specs: Iterable[ServerSpec], policy: ConnectionPolicy) -> None:
         """Take a new set of servers; only what is launched differently, or no more, is closed."""
-        wanted = {spec.launch_key: spec for spec in reversed(list(specs))}  # of several entries the first one counts
+        wanted = {_key(spec): spec for spec in reversed(list(specs))}  # of several entries the first one counts
         same_policy, self._policy = policy == self._policy, policy
         kept = {key: one for key, one in self._connections.items() if same_policy and key in wanted}
         gone = [connection for key, connection in self._connections.items() if key not in kept]
@@ -63,7 +67,7 @@ class Pool:
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
         """The connection that is kept for this launch; for any other one that ends with the block, whatever happens."""
-        kept = None if spec.is_foreign else self._connections.get(spec.launch_key)
+        kept = None if spec.is_foreign else self._connections.get(_key(spec))
         if kept is not None:
             yield kept
             return
@@ -82,7 +86,7 @@ class Pool:
         await self._get(spec).disconnect()
 
     def status(self, spec: ServerSpec) -> ServerStatus:
-        connection = self._connections.get(spec.launch_key)
+        connection = self._connections.get(_key(spec))
         return DISCONNECTED if connection is None else connection.status
 
     async def close(self) -> None:
@@ -91,7 +95,7 @@ class Pool:
         await _close_all(connections)
 
     def _get(self, spec: ServerSpec) -> Connection:
-        connection = self._connections.get(spec.launch_key)
+        connection = self._connections.get(_key(spec))
         if connection is None:
             raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
@@ -103,6 +107,10 @@ class Pool:
             on_tools_changed=partial(self._on_tools_changed, spec),
         )
         return Connection(spec, self._open_link, self._policy, hooks)
+
+
+def _key(spec: ServerSpec) -> Key:
+    return spec.launch_key, spec.startup_timeout_seconds
 
 
 async def _close_all(connections: Iterable[Connection]) -> None:
