@@ -145,8 +145,9 @@ def caller_of(ctx: Context) -> Caller:
     """The client behind a request; over HTTP all share one token, so the name alone tells them apart."""
     client = ctx.session.client_params
     name = client.client_info.name if client is not None else "unknown"
+    version = client.client_info.version if client is not None else ""
     face = "http" if ctx.request is not None else "stdio"
-    return Caller(name=name, face=face, key=f"{face}:{name}")
+    return Caller(name=name, face=face, key=f"{face}:{name}", version=version, session=session_id(ctx))
 
 
 def _meta_of(ctx: Context) -> Mapping[str, Any]:

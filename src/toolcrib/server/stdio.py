@@ -33,12 +33,12 @@ log = logging.getLogger(__name__)
 
 
 class StdioConnection:
-    """One client on a pair of pipes: calls go down the fast lane, all else to the SDK's server."""
+    """One client on a pair of pipes: calls are answered here, all else by the SDK's server."""
 
     def __init__(self, server: Server[Any], meta_tools: MetaTools, write: WriteLine) -> None:
         self._server = server
         self._write = write
-        self.lane = Lane(meta_tools, write, server.server_info_stamp)
+        self.calls = Lane(meta_tools, write, server.server_info_stamp)
         self._to_sdk: MemoryObjectSendStream[SessionMessage | Exception]
         self._from_client: MemoryObjectReceiveStream[SessionMessage | Exception]
         self._to_sdk, self._from_client = anyio.create_memory_object_stream(math.inf)
@@ -57,15 +57,15 @@ class StdioConnection:
         if message.is_request and message.id is None:
             self._write(jsonrpc.error_response(None, jsonrpc.INVALID_REQUEST, jsonrpc.NULL_ID))
             return
-        if message.method == "tools/call" and message.is_request and self.lane.take(message):
+        if message.method == "tools/call" and message.is_request and self.calls.take(message):
             return
-        if message.method == "notifications/cancelled" and self.lane.cancel(_param(message, "requestId")):
+        if message.method == "notifications/cancelled" and self.calls.cancel(_param(message, "requestId")):
             return
         self._hand_to_sdk(message, line)
 
     async def finish(self, grace_seconds: float) -> None:
         """The client is heard no more: let what it asked for end within the grace, then stop."""
-        await asyncio.gather(self.lane.finish(grace_seconds), self._sdk_finished(grace_seconds))
+        await asyncio.gather(self.calls.finish(grace_seconds), self._sdk_finished(grace_seconds))
         self._to_sdk.close()
 
     async def run(self) -> None:
@@ -100,7 +100,7 @@ class StdioConnection:
         elif message.method == "notifications/cancelled":
             self._owe_no_more(_param(message, "requestId"))
         if message.method == "logging/setLevel" and (level := _param(message, "level")) in LOG_LEVELS:
-            self.lane.log_level = level
+            self.calls.log_level = level
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._to_sdk.send_nowait(SessionMessage(parsed))
 
@@ -132,15 +132,14 @@ class StdioConnection:
         if self._opening is None or answer.id != self._opening.id:
             return
         if isinstance(answer, JSONRPCResponse):
-            self._open_lane(self._opening)
+            self._open_calls(self._opening)
         else:
             self._opening = None  # refused, as a revision of the future is: the client may try another
 
-    def _open_lane(self, opening: jsonrpc.Message) -> None:
+    def _open_calls(self, opening: jsonrpc.Message) -> None:
         legacy = opening.method == "initialize"
         info = _param(opening, "clientInfo") if legacy else _meta(opening).get(CLIENT_INFO_META_KEY)
-        name = str(info.get("name", "")) if isinstance(info, dict) else ""
-        self.lane.open("legacy" if legacy else "modern", name)
+        self.calls.open("legacy" if legacy else "modern", info if isinstance(info, dict) else {})
 
 
 async def serve_stdio(

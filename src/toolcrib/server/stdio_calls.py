@@ -1,4 +1,4 @@
-"""The fast lane of the stdio server: tools/call answered without passing through the SDK's layers.
+"""Calls on stdio: tools/call answered without passing through the SDK's layers.
 
 The SDK settles the era of a connection and serves everything else. Once its first answer has gone out, calls are
 taken here: one decode of the envelope, one task, one write. Anything out of the ordinary is left to the SDK.
@@ -58,13 +58,13 @@ class Lane:
         self._server_meta = {SERVER_INFO_META_KEY: dict(server_info)}
         self._running: dict[RequestId, asyncio.Task[None]] = {}
         self._era: Era | None = None
-        self._client_name = "unknown"
+        self._client: Mapping[str, Any] = {}
         self.log_level: str | None = None
 
-    def open(self, era: Era, client_name: str) -> None:
-        """The SDK has settled the era: calls may pass here from now on."""
+    def open(self, era: Era, client: Mapping[str, Any]) -> None:
+        """The SDK has settled the era: calls may pass here from now on; `client` is what the client says of itself."""
         self._era = era
-        self._client_name = client_name or self._client_name
+        self._client = client
 
     def take(self, message: Message) -> bool:
         """Start a call if it is an ordinary one of this connection's era; False leaves it to the SDK."""
@@ -120,9 +120,10 @@ class Lane:
         return {**members, "_meta": _encode(stamped), "resultType": b'"complete"'}
 
     def _caller(self, meta: Mapping[str, Any]) -> Caller:
-        info = meta.get(CLIENT_INFO_META_KEY)
-        name = str(info.get("name", "")) if isinstance(info, dict) else self._client_name
-        return Caller(name=name, face="stdio", key=f"stdio:{name}")
+        given = meta.get(CLIENT_INFO_META_KEY)
+        info = given if isinstance(given, dict) else self._client
+        name = str(info.get("name") or "unknown")
+        return Caller(name=name, face="stdio", key=f"stdio:{name}", version=str(info.get("version") or ""))
 
     def _listener(self, token: object, level: str | None) -> Listener:
         def hear(event: CallEvent) -> None:
