@@ -23,7 +23,9 @@ BY_NATURE = {
     "_seen": "when the configuration file was written",
     "watch": "the same, in the task that watches it",
     "began": "a time",
+    "left": "a time",
     "taken_at": "a time",
+    "_made": "worked out when it is first needed",
     "_compared": "versions of what was indexed",
     "_opened": "the same store, opened by another thread or not yet",
 }

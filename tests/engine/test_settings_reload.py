@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,14 @@ import pytest
 
 from tests.engine.inner_values import differences, inner_values
 from toolcrib.config.setting_field import Scalar
-from toolcrib.config.settings import SCALARS, Settings
+from toolcrib.config.settings import SCALARS
 from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.gateway import Gateway
 from toolcrib.server.embedded import MCPDiscoveryServer
-from toolcrib.server.http import build_app
+from toolcrib.server.http import build_app, connection_limits
+from toolcrib.server.http_connections import House
 
-RELOADING = [scalar for scalar in SCALARS]
+RELOADING = [scalar for scalar in SCALARS if scalar.reloads]
 OTHER_TEXTS = {"registry.urls": ["https://registry.example"]}
 
 
@@ -53,19 +56,22 @@ def other_value(scalar: Scalar) -> Any:
             return larger if scalar.maximum is None or larger <= scalar.maximum else scalar.default / 2
 
 
-def whole(gateway: Gateway) -> dict[str, object]:
-    """The gateway with all behind it, and its HTTP face."""
-    server = MCPDiscoveryServer(gateway)
-    return inner_values([gateway])
+@asynccontextmanager
+async def opened(file: Path) -> AsyncIterator[tuple[Gateway, Sequence[object]]]:
+    """A gateway, and all there is to look into: itself with everything behind it, and its HTTP face."""
+    async with open_gateway(file, read_due=False) as gateway:
+        server = MCPDiscoveryServer(gateway).sdk_server
+        app = build_app(server, lambda: gateway.settings, host="127.0.0.1", token=None)
+        yield gateway, (gateway, app, House(lambda: connection_limits(gateway.settings)))
 
 
 @pytest.mark.parametrize("scalar", RELOADING, ids=lambda scalar: scalar.key)
 async def test_a_reload_takes_a_setting_over_as_a_restart_does(scalar: Scalar, file: Path):
     write(file)
-    async with open_gateway(file, read_due=False) as gateway:
+    async with opened(file) as (gateway, parts):
         write(file, **{scalar.key: other_value(scalar)})
         await gateway.reload()
-        reloaded = whole(gateway)
-    async with open_gateway(file, read_due=False) as gateway:
+        reloaded = inner_values(parts)
+    async with opened(file) as (gateway, parts):
         assert getattr(gateway.settings, scalar.name) != scalar.default
-        assert differences(reloaded, whole(gateway)) == {}
+        assert differences(reloaded, inner_values(parts)) == {}

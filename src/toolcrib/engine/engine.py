@@ -16,6 +16,7 @@ from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
 from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
+from toolcrib.config.fixed_settings import fixed_values
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.options import DiscoveryOptions
@@ -95,7 +96,9 @@ class Engine:
         self.reads = ServerReads(self.pool, self.limiter)
         self.cache = open_cache(settings, self.paths)
         self.refresher = self._opened_refresher(owner)
-        self.own_row = OwnGatewayRow(store, owner, face, self._statuses)
+        # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
+        self.started_with = {} if face == "stdio" else fixed_values(settings)
+        self.own_row = OwnGatewayRow(store, owner, face, self._statuses, started_with=self.started_with)
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from toolcrib.config.fixed_settings import need_restart
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
@@ -166,6 +167,8 @@ class OpenWorkspace:
             await self._engine.apply()
         _report(fresh)
         log.info("configuration reloaded: %d servers", len(offered(fresh)))
+        if self._is_home and (waiting := need_restart(self._engine.started_with, fresh)):
+            log.warning("restart the gateway to use the new values of %s", ", ".join(waiting))
         return fresh
 
     async def learn(self, seconds: float) -> bool:
