@@ -6,7 +6,8 @@ import asyncio
 import functools
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -58,7 +59,7 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         yield from ((f"[{key!r}]", part) for key, part in value.items() if isinstance(key, PLAIN))
     elif isinstance(value, deque):
         yield "maxlen", value.maxlen
-    elif isinstance(value, Sequence | Set):
+    elif isinstance(value, Sequence | AbstractSet):
         yield from ((f"[{number}]", part) for number, part in enumerate(_in_order(value)))
     elif isinstance(value, asyncio.Task):
         yield from _of_coroutine(value.get_coro())
@@ -104,8 +105,8 @@ def _of_coroutine(running: Any) -> Iterator[tuple[str, object]]:
 def _is_a_value(thing: object) -> bool:
     """Whether it makes no difference if two hold the same one or two that are equal."""
     is_frozen = is_dataclass(thing) and type(thing).__dataclass_params__.frozen
-    return is_frozen or isinstance(thing, Mapping | Sequence | Set)
+    return is_frozen or isinstance(thing, Mapping | Sequence | AbstractSet)
 
 
-def _in_order(values: Sequence[Any] | Set[Any]) -> Sequence[Any]:
+def _in_order(values: Sequence[Any] | AbstractSet[Any]) -> Sequence[Any]:
     return values if isinstance(values, Sequence) else sorted(values, key=repr)

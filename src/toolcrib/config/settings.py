@@ -103,7 +103,12 @@ class Settings:
         "Search the copy that `toolcrib registry sync` made, and suggest servers from it when a tool search finds nothing.",
     )
     registry_rate: float = scalar(
-        "registry.rate", "number", 2.0, "How many requests a registry gets per second at most.", unit="per second", minimum=0.001
+        "registry.rate",
+        "number",
+        2.0,
+        "How many requests a registry gets per second at most.",
+        unit="per second",
+        minimum=0.001,
     )
     # What is found out about tools.
     learn_shapes: bool = flag(
@@ -121,7 +126,9 @@ class Settings:
         "Which results are put into an envelope: only JSON (auto), all (envelope), or none (passthrough).",
     )
     max_result_bytes: int = size(
-        "maxResultBytes", 64 * KIB, "A text or structured result that is larger becomes a preview, with a handle to read the rest."
+        "maxResultBytes",
+        64 * KIB,
+        "A text or structured result that is larger becomes a preview, with a handle to read the rest.",
     )
     fit_clients: bool = flag(
         "fitClients",
@@ -132,10 +139,16 @@ class Settings:
     result_ttl_seconds: float = seconds(
         "resultTtl", 3600.0, "How long a large result can be read again through its handle."
     )
-    max_stored_result_bytes: int = size("maxStoredResultBytes", 256 * MIB, "How much disk space large results may take together; the oldest are removed first.")
+    max_stored_result_bytes: int = size(
+        "maxStoredResultBytes",
+        256 * MIB,
+        "How much disk space large results may take together; the oldest are removed first.",
+    )
 
     # Meeting servers.
-    client_name: str = scalar("clientName", "text", "toolcrib", "The name by which Toolcrib introduces itself to servers.")
+    client_name: str = scalar(
+        "clientName", "text", "toolcrib", "The name by which Toolcrib introduces itself to servers."
+    )
 
     # Waiting.
     call_timeout_seconds: float = seconds(
@@ -157,7 +170,9 @@ class Settings:
     probe_timeout_seconds: float = seconds(
         "probeTimeout", 3.0, "How long it may take to find out which protocol revision a server speaks."
     )
-    idle_stop_seconds: float = seconds("idleStop", 300.0, "A server that was not called for this long is stopped; the next call starts it again.")
+    idle_stop_seconds: float = seconds(
+        "idleStop", 300.0, "A server that was not called for this long is stopped; the next call starts it again."
+    )
     shutdown_grace_seconds: float = seconds(
         "shutdownGrace", 2.0, "How long running calls may go on when the gateway stops.", 0
     )
@@ -167,10 +182,14 @@ class Settings:
 
     # How much at once.
     max_parallel_discoveries: int = count("maxParallelDiscoveries", 5, "How many servers are read at the same time.")
-    max_calls_per_server: int = count("maxCallsPerServer", 32, "How many calls run on one server at the same time; further ones wait.")
+    max_calls_per_server: int = count(
+        "maxCallsPerServer", 32, "How many calls run on one server at the same time; further ones wait."
+    )
     max_calls: int = count("maxCalls", 256, "How many calls run on all servers at the same time; further ones wait.")
     max_starts_per_minute: int = count(
-        "maxStartsPerMinute", 5, "How often a server that keeps crashing is started within a minute; further calls are refused."
+        "maxStartsPerMinute",
+        5,
+        "How often a server that keeps crashing is started within a minute; further calls are refused.",
     )
     call_rate: float | None = scalar(
         "callRate",
@@ -189,13 +208,17 @@ class Settings:
         unit="per second",
         minimum=0.001,
     )
-    discovery_burst: int = count("discoveryBurst", 20, "How many readings of a server may follow each other at once after a quiet time.")
+    discovery_burst: int = count(
+        "discoveryBurst", 20, "How many readings of a server may follow each other at once after a quiet time."
+    )
 
     # Trying again. Calls are not among it: one that is safe to repeat is repeated once, at once.
     max_retries: int = count(
         "maxRetries", 3, "How often reading a server is tried again after a failure that may pass.", minimum=0
     )
-    retry_delay_seconds: float = seconds("retryDelay", 1.0, "How long to wait before reading a server is tried again for the first time.")
+    retry_delay_seconds: float = seconds(
+        "retryDelay", 1.0, "How long to wait before reading a server is tried again for the first time."
+    )
     retry_multiplier: float = scalar(
         "retryMultiplier", "number", 2.0, "Each further wait is this many times as long as the one before.", minimum=1
     )
@@ -209,20 +232,37 @@ class Settings:
         "The longest wait before a server that can't be read is tried again in the background; the first wait is 30 s.",
     )
     retry_jitter: float = scalar(
-        "retryJitter", "number", 0.1, "By which share a wait is made longer or shorter at random: 0.1 is up to 10 %.", minimum=0, maximum=1
+        "retryJitter",
+        "number",
+        0.1,
+        "By which share a wait is made longer or shorter at random: 0.1 is up to 10 %.",
+        minimum=0,
+        maximum=1,
     )
 
     # How much in all.
-    max_servers: int = count("maxServers", 1000, "How many servers are taken from the configuration; the rest is left out and reported.")
+    max_servers: int = count(
+        "maxServers", 1000, "How many servers are taken from the configuration; the rest is left out and reported."
+    )
     max_tools_per_server: int = count(
-        "maxToolsPerServer", 1000, "How many entries of a server's tool list are looked at; the rest is left out and reported."
+        "maxToolsPerServer",
+        1000,
+        "How many entries of a server's tool list are looked at; the rest is left out and reported.",
     )
     max_tool_list_bytes: int = size(
-        "maxToolListBytes", 4 * MIB, "How many bytes of tool definitions are taken from one server; the rest is left out and reported."
+        "maxToolListBytes",
+        4 * MIB,
+        "How many bytes of tool definitions are taken from one server; the rest is left out and reported.",
     )
     max_tools: int = count("maxTools", 10_000, "With more enabled tools than this a warning is logged.")
-    max_indexed_tools: int = count("maxIndexedTools", 100_000, "How many tools can be searched; further ones are not found.")
-    max_definition_bytes: int = size("maxDefinitionBytes", 64 * KIB, "The largest tool definition that is taken from a server; a larger one is left out and reported.")
+    max_indexed_tools: int = count(
+        "maxIndexedTools", 100_000, "How many tools can be searched; further ones are not found."
+    )
+    max_definition_bytes: int = size(
+        "maxDefinitionBytes",
+        64 * KIB,
+        "The largest tool definition that is taken from a server; a larger one is left out and reported.",
+    )
     max_nesting: int = count(
         "maxNesting", 64, "How deep tool definitions and arguments of calls may be nested.", unit="levels"
     )
@@ -295,7 +335,9 @@ class Settings:
 
     # The audit log.
     audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "At this size the audit log is rotated.")
-    audit_files: int = count("audit.files", 5, "How many audit log files are kept, including the current one.", minimum=2)
+    audit_files: int = count(
+        "audit.files", 5, "How many audit log files are kept, including the current one.", minimum=2
+    )
 
     # How it was read.
     file: Path | None = None
