@@ -11,7 +11,7 @@ from toolcrib.calls.validate_arguments import ValidateArguments
 from toolcrib.errors import InvalidArguments
 from toolcrib.schema.validate import ArgumentChecker
 
-CHECK = ValidateArguments(ArgumentChecker(), 64)
+CHECK = ValidateArguments(ArgumentChecker(), lambda: 64)
 READ = tool("read", inputSchema={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
 
 
@@ -48,7 +48,7 @@ async def test_arguments_nested_deeper_than_allowed_are_refused() -> None:
 async def test_arguments_that_can_not_be_checked_are_passed_on_and_that_is_logged_once_a_tool(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    upstream, check = Upstream(), ValidateArguments(ArgumentChecker(), 64)
+    upstream, check = Upstream(), ValidateArguments(ArgumentChecker(), lambda: 64)
     outside = tool("find", inputSchema={"type": "object", "properties": {"q": {"$ref": "https://example.com/q.json"}}})
 
     with caplog.at_level(logging.WARNING):

@@ -92,7 +92,8 @@ def test_reload_without_a_gateway_says_so(seeded: Machine) -> None:
     ran = seeded.run("config", "reload")
     assert ran.code == 0
     assert "No gateway is running" in ran.out
-    assert seeded.run("config", "reload", "--json").json == {"servers": 3, "running": [], "reloaded": []}
+    told = {"servers": 3, "running": [], "reloaded": [], "needRestart": []}
+    assert seeded.run("config", "reload", "--json").json == told
 
 
 def test_reload_refuses_a_configuration_that_cannot_be_used(machine: Machine) -> None:

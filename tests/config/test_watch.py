@@ -76,7 +76,7 @@ async def test_the_watcher_calls_back_until_it_is_stopped(tmp_path):
         looked.set()
         return [file]
 
-    task = asyncio.create_task(watch_files(paths, changed, interval_seconds=0.005, stop=stop))
+    task = asyncio.create_task(watch_files(paths, changed, interval_seconds=lambda: 0.005, stop=stop))
     await asyncio.wait_for(looked.wait(), BOUND)
     file.write_text("1")
     await asyncio.wait_for(noticed.wait(), BOUND)

@@ -58,7 +58,7 @@ async def desk(
     opener: Opener, *configured: ServerSpec, folder: Path | None = None, **parts: Any
 ) -> AsyncIterator[Desk]:
     made = Desk(opener, folder, configured, **parts)
-    await made.pool.configure(configured, parts.get("policy", POLICY))
+    await made.pool.serve(configured)
     try:
         yield made
     finally:

@@ -23,7 +23,8 @@ from toolcrib.errors import (
     ToolsListFailed,
 )
 from toolcrib.model.server import RemoteLaunch, ServerSpec
-from toolcrib.upstream.opener import LinkOpener, TransportLimits
+from toolcrib.upstream.link import TransportLimits
+from toolcrib.upstream.opener import LinkOpener
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 INITIALIZED = {
@@ -68,7 +69,9 @@ class Legacy:
 async def over_http(
     tmp_path: Path, *configured: ServerSpec, env: Mapping[str, str] | None = None, **parts: Any
 ) -> AsyncIterator[Desk]:
-    opener = LinkOpener(env=env or {}, logs_dir=tmp_path, limits=TransportLimits(connect_seconds=2), user_agent="test")
+    opener = LinkOpener(
+        env=env or {}, logs_dir=tmp_path, limits=lambda: TransportLimits(connect_seconds=2), user_agent="test"
+    )
     async with desk(opener, *configured, **parts) as us:
         yield us
 

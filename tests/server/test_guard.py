@@ -29,7 +29,7 @@ CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN
 
 
 def guarded(host: str = "127.0.0.1", **settings: Any) -> Guard:
-    app = build_app(Server("guarded"), Settings(**settings), host=host, token=TOKEN)
+    app = build_app(Server("guarded"), lambda: Settings(**settings), host=host, token=TOKEN)
     assert isinstance(app, Guard)
     return app
 

@@ -67,9 +67,9 @@ class Place:
                 host="127.0.0.1",
                 port=0,
                 stop=self.stop,
-                grace_seconds=0.1,
+                grace_seconds=lambda: 0.1,
                 on_ready=port.set_result,
-                limits=self.limits,
+                limits=lambda: self.limits,
             )
         )
         self.url = f"http://127.0.0.1:{await port}"

@@ -57,7 +57,9 @@ async def serving(
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, Callable[[], Awaitable[None]]]]:
     """A client of the served app, and what stops the serving and waits for its end."""
     stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
-    serve = serve_http(app, host="127.0.0.1", port=0, stop=stop, grace_seconds=grace_seconds, on_ready=port.set_result)
+    serve = serve_http(
+        app, host="127.0.0.1", port=0, stop=stop, grace_seconds=lambda: grace_seconds, on_ready=port.set_result
+    )
     task = asyncio.create_task(serve)
 
     async def leave() -> None:
@@ -149,5 +151,10 @@ async def test_an_address_of_no_use_is_a_mistake_in_the_configuration(host: str,
 async def listen(host: str, port: int) -> None:
     stop = asyncio.Event()
     await serve_http(
-        Waiting().app, host=host, port=port, stop=stop, grace_seconds=0, on_ready=lambda _: pytest.fail("it listens")
+        Waiting().app,
+        host=host,
+        port=port,
+        stop=stop,
+        grace_seconds=lambda: 0,
+        on_ready=lambda _: pytest.fail("it listens"),
     )

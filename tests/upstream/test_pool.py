@@ -34,7 +34,7 @@ async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | Non
         on_connected=lambda server, _: heard.append(f"{server.name} connected"),
         on_tools_changed=lambda server: heard.append(f"{server.name} changed"),
     )
-    await pool.configure(specs, POLICY)
+    await pool.serve(specs)
     try:
         yield pool
     finally:
@@ -80,7 +80,7 @@ async def test_a_new_configuration_closes_only_what_changed() -> None:
         for name in "abc":
             await call(pool, name)
         moved = spec("b", launch=StdioLaunch("fake", ("elsewhere",)))
-        await pool.configure([spec("a"), moved], POLICY)
+        await pool.serve([spec("a"), moved])
         assert [len(servers[name].open_links) for name in "abc"] == [1, 0, 0]
         await call(pool, "a")
         await pool.call(a_call("b", entry=moved))
@@ -92,7 +92,7 @@ async def test_an_entry_that_only_says_more_keeps_its_connection() -> None:
 
     async with pooled(servers, spec("a")) as pool:
         await call(pool, "a")
-        await pool.configure([spec("a", description="Now described.", timeout_seconds=7.0)], POLICY)
+        await pool.serve([spec("a", description="Now described.", timeout_seconds=7.0)])
         await call(pool, "a")
         assert (servers["a"].starts, len(servers["a"].open_links)) == (1, 1)
 
@@ -104,7 +104,7 @@ async def test_other_limits_are_taken_over_by_every_connection() -> None:
     servers = FakeServers(FakeServer("a", tools={"read": hang}))
 
     async with pooled(servers, spec("a")) as pool:
-        await pool.configure([spec("a")], replace(POLICY, call_seconds=2.0))
+        await pool.configure(replace(POLICY, call_seconds=2.0))
         with pytest.raises(Exception, match="within 2 s"):
             await call(pool, "a")
 
@@ -113,7 +113,7 @@ async def test_a_server_that_left_the_configuration_is_refused() -> None:
     servers = FakeServers(FakeServer("a"))
 
     async with pooled(servers, spec("a")) as pool:
-        await pool.configure([], POLICY)
+        await pool.serve([])
         with pytest.raises(ServerConnectionError, match="not configured any more"):
             await call(pool, "a")
         assert pool.status(spec("a")).state == "disconnected"

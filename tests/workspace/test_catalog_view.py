@@ -181,7 +181,7 @@ def test_another_limit_applies_from_the_next_configuration_on() -> None:
     shop.save(tool("read_file"), tool("write_file"))
     assert len(shop.found("file")) == 1
 
-    shop.index.max_tools = 10
+    shop.index.configure(max_tools=10)
     shop.view.configure((ENTRY,), NO_RULES)
 
     assert len(shop.found("file")) == 2

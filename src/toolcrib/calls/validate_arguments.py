@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -23,7 +24,7 @@ MOST_CORRECTIONS = 8
 class ValidateArguments:
     """Refuses arguments that do not fit, saying which field and why; a value that was only written as a text is taken."""
 
-    def __init__(self, checker: ArgumentChecker, max_nesting: int) -> None:
+    def __init__(self, checker: ArgumentChecker, max_nesting: Callable[[], int]) -> None:
         self._checker = checker
         self._max_nesting = max_nesting
         self._reported: set[str] = set()
@@ -51,8 +52,9 @@ class ValidateArguments:
         return call
 
     def _check_nesting(self, call: ToolCall) -> None:
-        if deeper_than(call.arguments, self._max_nesting):
-            raise InvalidArguments([Problem("arguments", f"nested deeper than {self._max_nesting} levels")])
+        most = self._max_nesting()
+        if deeper_than(call.arguments, most):
+            raise InvalidArguments([Problem("arguments", f"nested deeper than {most} levels")])
 
     def _report(self, tool: str, reason: str) -> None:
         """Say it once of a tool: it may be called a thousand times."""

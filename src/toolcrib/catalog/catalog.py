@@ -53,10 +53,14 @@ class Catalog:
     ) -> None:
         self.store = store
         self.now = now
-        self.fresh_seconds = fresh_seconds
+        self._fresh_seconds = fresh_seconds
         self.version = 0
         self.snapshot = Snapshot()
         self._listeners: list[OnChange] = []
+
+    def configure(self, *, fresh_seconds: float) -> None:
+        """Look again at what is older than this, from the next look on."""
+        self._fresh_seconds = fresh_seconds
 
     # -- looking
 
@@ -122,7 +126,7 @@ class Catalog:
         """The store as it is now, or None where it is as it was; in whatever thread."""
         # First: what is written while we read makes another token, and is taken over the next time.
         token = self.store.change_token()
-        is_old = not 0 <= self.now() - before.taken_at < self.fresh_seconds
+        is_old = not 0 <= self.now() - before.taken_at < self._fresh_seconds
         has_all = all(key in before.tools for key in _launches(before, wanted))
         if token == before.token and not is_old and not doubted and has_all:
             return None

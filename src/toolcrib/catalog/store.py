@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
@@ -38,7 +38,10 @@ class ServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRow:
-    """A gateway that shares this catalog; `statuses` is its own view, launch key to status."""
+    """A gateway that shares this catalog; `statuses` is its own view, launch key to status.
+
+    `started_with` are the settings, by key, that it keeps until it is started again.
+    """
 
     owner: str
     pid: int
@@ -46,6 +49,7 @@ class GatewayRow:
     started_at: float
     seen_at: float
     statuses: Mapping[str, str] = field(default_factory=dict)
+    started_with: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CatalogStore(Protocol):

@@ -16,6 +16,7 @@ from toolcrib.cli.open_catalog import CatalogSession, settings_of
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
+from toolcrib.config.fixed_settings import need_restart
 from toolcrib.config.paths import Paths
 from toolcrib.engine.gateway_rows import ask_to_reload, running_gateways
 from toolcrib.engine.open_catalog import open_reading
@@ -104,11 +105,15 @@ def _reload(options: argparse.Namespace, output: Output) -> int:
         now = time.time()
         running = running_gateways(looking.store, now)
         asked = ask_to_reload(running, now)
+    waiting = sorted({key for row in running for key in need_restart(row.started_with, settings)})
     if output.as_json:
-        output.json({"servers": len(settings.servers), "running": _pids(running), "reloaded": _pids(asked)})
+        told = {"running": _pids(running), "reloaded": _pids(asked), "needRestart": waiting}
+        output.json({"servers": len(settings.servers), **told})
         return OK
     output.out.item("✓ ", f"The configuration is valid: {counted(len(settings.servers), 'server')}.", "green")
     output.out.paragraph(_told(running, asked))
+    if waiting:
+        output.out.item("! ", f"Restart the gateway to use the new values of {', '.join(waiting)}.", "yellow")
     return OK
 
 

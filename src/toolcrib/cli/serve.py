@@ -52,14 +52,15 @@ async def _serve(options: argparse.Namespace) -> None:
         if options.http:
             host = options.host or gateway.settings.http_host
             token_file = Paths.of(os.environ).token
-            app = build_app(server.sdk_server, gateway.settings, host=host, token=read_or_make_token(token_file))
+            token = read_or_make_token(token_file)
+            app = build_app(server.sdk_server, lambda: gateway.settings, host=host, token=token)
             await serve_http(
                 app,
                 host=host,
                 port=gateway.settings.http_port if options.port is None else options.port,
                 stop=stop,
-                grace_seconds=gateway.settings.shutdown_grace_seconds,
-                limits=connection_limits(gateway.settings),
+                grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
+                limits=lambda: connection_limits(gateway.settings),
                 on_ready=lambda port: _greet(gateway.settings, f"{_in_url(host)}:{port}", token_file, options),
             )
         else:

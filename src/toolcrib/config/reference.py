@@ -14,17 +14,20 @@ from toolcrib.config.tool_rules import RULE_KEYS
 
 
 def settings_table() -> str:
-    """Every single setting: key, default, environment variable, description."""
+    """Every single setting: key, default, environment variable, whether a reload takes it over, description."""
     rows = [
-        f"| `{scalar.key}` | {_default(scalar)} | `{scalar.variable}` | {_described(scalar)} |" for scalar in SCALARS
+        f"| `{scalar.key}` | {_default(scalar)} | `{scalar.variable}` | {'yes' if scalar.reloads else 'restart'} "
+        f"| {_described(scalar)} |"
+        for scalar in SCALARS
     ]
-    return "\n".join(["| key | default | environment | what it does |", "|---|---|---|---|", *rows])
+    return "\n".join(["| key | default | environment | reload | what it does |", "|---|---|---|---|---|", *rows])
 
 
 def settings_text() -> str:
     """The same as plain text, for a terminal."""
     return "\n".join(
-        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable})\n    {_described(scalar).replace('`', '')}"
+        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable}{'' if scalar.reloads else '; needs a restart'})\n"
+        f"    {_described(scalar).replace('`', '')}"
         for scalar in SCALARS
     )
 

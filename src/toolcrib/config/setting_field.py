@@ -25,6 +25,8 @@ class Scalar:
     maximum: float | None = None
     optional: bool = False
     alias_variable: str = ""
+    # Whether a running gateway takes an edit over; else it holds after the next start.
+    reloads: bool = True
 
     @property
     def variable(self) -> str:
@@ -47,9 +49,9 @@ def choice(key: str, choices: tuple[str, ...], description: str) -> Any:
     return scalar(key, "text", choices[0], description, choices=choices)
 
 
-def count(key: str, default: int, description: str, unit: str = "", minimum: int = 1) -> Any:
+def count(key: str, default: int, description: str, minimum: int = 1, **more: Any) -> Any:
     """A field that is a whole number."""
-    return scalar(key, "integer", default, description, unit=unit, minimum=minimum)
+    return scalar(key, "integer", default, description, minimum=minimum, **more)
 
 
 def size(key: str, default: int, description: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
+from toolcrib.model.query import MAX_QUERY_CHARACTERS
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool_rule import ToolRule
 
@@ -42,9 +43,9 @@ class SourceState:
 class Settings:
     """All settings, read once and frozen; a reload makes a new one."""
 
-    # What is behind the counter.
+    # What is offered.
     enabled: bool = flag(
-        "enabled", True, "Offer the configured servers; false serves the five tools with nothing behind them."
+        "enabled", True, "Offer the configured servers. With false the five tools are served, but they find nothing."
     )
     # Entries may hold secrets in plain text.
     servers: tuple[ServerSpec, ...] = field(default=(), repr=False)
@@ -53,25 +54,31 @@ class Settings:
     rule_precedence: RulePrecedence = choice(
         "rulePrecedence",
         ("deny", "first", "last"),
-        "Which matching rule decides: a refusal always (deny), the first one, or the last one.",
+        "Which rule decides where several match a tool: one that disables it (deny), the first one, or the last one.",
     )
 
     # Caches.
     cache_enabled: bool = flag(
-        "cache.enabled", True, "Keep server and tool lists; false reads a server again at each first need."
+        "cache.enabled",
+        True,
+        "Use the tool lists that are stored. With false every gateway reads a server again before it first needs it.",
     )
     cache_ttl_seconds: float = seconds(
-        "cache.ttl", 3600.0, "How long a list of servers or tools counts as fresh; 0 is never.", 0
+        "cache.ttl",
+        3600.0,
+        "How long stored lists are used from memory before they are loaded from disk again. With 0 they are loaded about "
+        "once a second. What other gateways change is taken over within a second in any case.",
+        0,
     )
     tool_cache_ttl_seconds: float = seconds(
         "toolCacheTtl",
         86_400.0,
-        "How long discovered tool definitions are kept before a server is read again; 0 is never.",
+        "How long the tools that a server listed count as fresh. After that it is read again; with 0 it is read every time.",
         0,
         alias_variable="CCOS_MCP_CACHE_TTL",
     )
     registry_cache_ttl_seconds: float = seconds(
-        "registryCacheTtl", 3600.0, "How long an answer of the registry is kept; 0 is not at all.", 0
+        "registryCacheTtl", 3600.0, "How long an answer of a registry is used again; with 0 it is not.", 0
     )
 
     # Registries of servers.
@@ -79,15 +86,20 @@ class Settings:
         "registry.urls",
         "texts",
         (OFFICIAL_REGISTRY,),
-        "Registries of MCP servers, the first one winning on the same name; none switches them off.",
+        "Registries of MCP servers. Where two list the same name, the first one counts. An empty list switches them off.",
     )
     registry_mirror: bool = flag(
         "registry.mirror",
         True,
-        "Search the copy made by `toolcrib registry sync`, also where a tool search finds nothing.",
+        "Search the copy that `toolcrib registry sync` made, and suggest servers from it when a tool search finds nothing.",
     )
     registry_rate: float = scalar(
-        "registry.rate", "number", 2.0, "Requests to a registry per second.", unit="per second", minimum=0.001
+        "registry.rate",
+        "number",
+        2.0,
+        "How many requests a registry gets per second at most.",
+        unit="per second",
+        minimum=0.001,
     )
     # What is found out about tools.
     learn_shapes: bool = flag(
@@ -102,28 +114,36 @@ class Settings:
     results: ResultShape = choice(
         "results",
         ("auto", "envelope", "passthrough"),
-        "How results are handed on: only JSON in an envelope (auto), all of them (envelope), or none (passthrough).",
+        "Which results are put into an envelope: only JSON (auto), all (envelope), or none (passthrough).",
     )
     max_result_bytes: int = size(
-        "maxResultBytes", 64 * KIB, "A larger text or structured result becomes a preview and a handle."
+        "maxResultBytes",
+        64 * KIB,
+        "A text or structured result that is larger becomes a preview, with a handle to read the rest.",
     )
     fit_clients: bool = flag(
         "fitClients",
         True,
-        "Fit results to known AI clients: a handle before the client would cut, and all text where it is shown; "
-        "false treats all clients alike.",
+        "Fit results to what the AI client is known to show: a handle where it would cut the text, and the text in the "
+        "field it shows. With false all clients are treated alike.",
     )
     result_ttl_seconds: float = seconds(
         "resultTtl", 3600.0, "How long a large result can be read again through its handle."
     )
-    max_stored_result_bytes: int = size("maxStoredResultBytes", 256 * MIB, "Room for all large results kept on disk.")
+    max_stored_result_bytes: int = size(
+        "maxStoredResultBytes",
+        256 * MIB,
+        "How much disk space large results may take together; the oldest are removed first.",
+    )
 
     # Meeting servers.
-    client_name: str = scalar("clientName", "text", "toolcrib", "The name we give servers for ourselves.")
+    client_name: str = scalar(
+        "clientName", "text", "toolcrib", "The name by which Toolcrib introduces itself to servers."
+    )
 
     # Waiting.
     call_timeout_seconds: float = seconds(
-        "callTimeout", 300.0, "How long a tool may take to answer; progress it reports starts the time anew."
+        "callTimeout", 300.0, "How long a tool may take to answer. Each progress message from it starts the time anew."
     )
     list_timeout_seconds: float = seconds(
         "listTimeout",
@@ -139,28 +159,34 @@ class Settings:
         "How long a server process may take to start; a first npx or uvx run downloads its package.",
     )
     probe_timeout_seconds: float = seconds(
-        "probeTimeout", 3.0, "How long finding out a server's protocol revision may take."
+        "probeTimeout", 3.0, "How long it may take to find out which protocol revision a server speaks."
     )
-    idle_stop_seconds: float = seconds("idleStop", 300.0, "A server nobody called for this long is stopped.")
+    idle_stop_seconds: float = seconds(
+        "idleStop", 300.0, "A server that was not called for this long is stopped; the next call starts it again."
+    )
     shutdown_grace_seconds: float = seconds(
-        "shutdownGrace", 2.0, "How long running calls may finish when the gateway stops.", 0
+        "shutdownGrace", 2.0, "How long running calls may go on when the gateway stops.", 0
     )
     reload_interval_seconds: float = seconds(
-        "reloadInterval", 1.0, "How often the configuration files are looked at for edits."
+        "reloadInterval", 1.0, "How long to wait between two looks at the configuration files for edits."
     )
 
     # How much at once.
-    max_parallel_discoveries: int = count("maxParallelDiscoveries", 5, "Servers being read at the same time.")
-    max_calls_per_server: int = count("maxCallsPerServer", 32, "Calls running on one server at the same time.")
-    max_calls: int = count("maxCalls", 256, "Calls running on all servers at the same time.")
+    max_parallel_discoveries: int = count("maxParallelDiscoveries", 5, "How many servers are read at the same time.")
+    max_calls_per_server: int = count(
+        "maxCallsPerServer", 32, "How many calls run on one server at the same time; further ones wait."
+    )
+    max_calls: int = count("maxCalls", 256, "How many calls run on all servers at the same time; further ones wait.")
     max_starts_per_minute: int = count(
-        "maxStartsPerMinute", 5, "Starts of one crashing server before it is left alone."
+        "maxStartsPerMinute",
+        5,
+        "How often a server that keeps crashing is started within a minute; further calls are refused.",
     )
     call_rate: float | None = scalar(
         "callRate",
         "number",
         None,
-        "Calls allowed per server and second, the rest is refused with the time to wait; null is no limit.",
+        "How many calls a server gets per second. Further ones are refused and told how long to wait. null is no limit.",
         unit="per second",
         minimum=0.001,
         optional=True,
@@ -169,68 +195,118 @@ class Settings:
         "discoveryRate",
         "number",
         10.0,
-        "Readings allowed per server and second; one that comes too soon waits.",
+        "How often a server may be read per second; a reading that comes too soon waits.",
         unit="per second",
         minimum=0.001,
     )
-    discovery_burst: int = count("discoveryBurst", 20, "Readings of a server allowed at once after a quiet time.")
+    discovery_burst: int = count(
+        "discoveryBurst", 20, "How many readings of a server may follow each other at once after a quiet time."
+    )
 
     # Trying again. Calls are not among it: one that is safe to repeat is repeated once, at once.
     max_retries: int = count(
-        "maxRetries", 3, "Further attempts to read a server after a failure that may pass.", minimum=0
+        "maxRetries", 3, "How often reading a server is tried again after a failure that may pass.", minimum=0
     )
-    retry_delay_seconds: float = seconds("retryDelay", 1.0, "Wait before the first further attempt.")
+    retry_delay_seconds: float = seconds(
+        "retryDelay", 1.0, "How long to wait before reading a server is tried again for the first time."
+    )
     retry_multiplier: float = scalar(
-        "retryMultiplier", "number", 2.0, "Each wait is this many times the one before.", minimum=1
+        "retryMultiplier", "number", 2.0, "Each further wait is this many times as long as the one before.", minimum=1
     )
     retry_max_delay_seconds: float = seconds("retryMaxDelay", 30.0, "The longest wait between two attempts.")
     retry_within_seconds: float = seconds(
-        "retryWithin", 30.0, "Attempts to read a server that took so long together are not followed by another one.", 0
+        "retryWithin", 30.0, "Reading a server is not tried again once the attempts have taken this long together.", 0
     )
     broken_retry_max_delay_seconds: float = seconds(
         "brokenRetryMaxDelay",
         600.0,
-        "The longest wait before a server that can't be read is tried anew in the background; the waits begin at 30 s.",
+        "The longest wait before a server that can't be read is tried again in the background; the first wait is 30 s.",
     )
     retry_jitter: float = scalar(
-        "retryJitter", "number", 0.1, "Share by which a wait is varied at random, up or down.", minimum=0, maximum=1
+        "retryJitter",
+        "number",
+        0.1,
+        "By which share a wait is made longer or shorter at random: 0.1 is up to 10 %.",
+        minimum=0,
+        maximum=1,
     )
 
     # How much in all.
-    max_servers: int = count("maxServers", 1000, "Servers taken from the configuration; the rest is reported.")
+    max_servers: int = count(
+        "maxServers", 1000, "How many servers are taken from the configuration; the rest is left out and reported."
+    )
     max_tools_per_server: int = count(
-        "maxToolsPerServer", 1000, "Entries of a server's list of tools that are looked at; the rest is reported."
+        "maxToolsPerServer",
+        1000,
+        "How many entries of a server's tool list are looked at; the rest is left out and reported.",
     )
     max_tool_list_bytes: int = size(
-        "maxToolListBytes", 4 * MIB, "Tool definitions taken from one server, in bytes; the rest is reported."
+        "maxToolListBytes",
+        4 * MIB,
+        "How many bytes of tool definitions are taken from one server; the rest is left out and reported.",
     )
-    max_tools: int = count("maxTools", 10_000, "Enabled tools above which a warning is given.")
-    max_indexed_tools: int = count("maxIndexedTools", 100_000, "Tools that can be searched.")
-    max_definition_bytes: int = size("maxDefinitionBytes", 64 * KIB, "The largest tool definition taken from a server.")
-    max_nesting: int = count("maxNesting", 64, "The deepest nesting of a schema or of arguments.", unit="levels")
-    max_query_characters: int = count("maxQueryCharacters", 4096, "The longest search query.", unit="characters")
-    max_stdio_line_bytes: int = size("maxStdioLineBytes", 4 * MIB, "The longest message on standard input and output.")
+    max_tools: int = count("maxTools", 10_000, "With more enabled tools than this a warning is logged.")
+    max_indexed_tools: int = count(
+        "maxIndexedTools", 100_000, "How many tools can be searched; further ones are not found."
+    )
+    max_definition_bytes: int = size(
+        "maxDefinitionBytes",
+        64 * KIB,
+        "The largest tool definition that is taken from a server; a larger one is left out and reported.",
+    )
+    max_nesting: int = count(
+        "maxNesting", 64, "How deep tool definitions and arguments of calls may be nested.", unit="levels"
+    )
+    max_query_characters: int = count(
+        "maxQueryCharacters",
+        MAX_QUERY_CHARACTERS,
+        "The longest search query that is accepted.",
+        unit="characters",
+        maximum=MAX_QUERY_CHARACTERS,
+    )
+    max_stdio_line_bytes: int = size(
+        "maxStdioLineBytes", 4 * MIB, "The longest message taken on a pipe, from a client or from a server process."
+    )
     max_stdio_result_bytes: int = size(
-        "maxStdioResultBytes", 16 * MIB, "The longest message while a result is being relayed."
+        "maxStdioResultBytes",
+        16 * MIB,
+        "The longest message taken from a server process while the result of a call is awaited.",
     )
-    max_http_body_bytes: int = size("maxHttpBodyBytes", 10 * MIB, "The largest HTTP request or answer.")
+    max_http_body_bytes: int = size(
+        "maxHttpBodyBytes", 10 * MIB, "The largest HTTP request taken from a client, and answer taken from a server."
+    )
 
     # The HTTP face.
-    http_host: str = scalar("http.host", "text", "127.0.0.1", "Address the HTTP face listens on.")
-    http_port: int = scalar(
-        "http.port", "integer", 8665, "Port the HTTP face listens on; 0 takes a free one.", minimum=0, maximum=65_535
+    http_host: str = scalar(
+        "http.host", "text", "127.0.0.1", "The address on which `toolcrib serve --http` listens.", reloads=False
     )
-    http_path: str = scalar("http.path", "text", "/mcp", "Path of the MCP endpoint.")
+    http_port: int = scalar(
+        "http.port",
+        "integer",
+        8665,
+        "The port on which it listens; 0 takes a free one.",
+        minimum=0,
+        maximum=65_535,
+        reloads=False,
+    )
+    http_path: str = scalar("http.path", "text", "/mcp", "The path of the MCP endpoint.", reloads=False)
     http_max_connections: int = count(
         "http.maxConnections",
         512,
-        "Connections to the HTTP face at the same time, no more than a third of the open files allowed; the rest gets 503.",
+        "How many HTTP connections are served at the same time, at most a third of the files the process may open; "
+        "further ones get 503.",
     )
     http_max_sessions: int = count(
-        "http.maxSessions", 1000, "Sessions of HTTP clients at the same time; opening another one gets 503."
+        "http.maxSessions",
+        1000,
+        "How many sessions HTTP clients may have at the same time; opening another one gets 503.",
+        reloads=False,
     )
     http_session_idle_seconds: float = seconds(
-        "http.sessionIdle", 1800.0, "A session of an HTTP client without a request for this long is ended."
+        "http.sessionIdle",
+        1800.0,
+        "A session of an HTTP client that sent no request for this long is ended.",
+        reloads=False,
     )
     http_request_timeout_seconds: float = seconds(
         "http.requestTimeout",
@@ -238,15 +314,21 @@ class Settings:
         "How long the head of an HTTP request may take to arrive; its body may take six times as long.",
     )
     http_allowed_hosts: tuple[str, ...] = scalar(
-        "http.allowedHosts", "texts", (), "Further Host headers to accept, besides our own address."
+        "http.allowedHosts",
+        "texts",
+        (),
+        "Host names that HTTP clients may ask for, besides the address it listens on and those of this machine.",
+        reloads=False,
     )
     http_allowed_origins: tuple[str, ...] = scalar(
-        "http.allowedOrigins", "texts", (), "Web origins that may call; none by default."
+        "http.allowedOrigins", "texts", (), "Web origins whose pages may call; none by default.", reloads=False
     )
 
     # The audit log.
-    audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "Size at which the audit log is rotated.")
-    audit_files: int = count("audit.files", 5, "Audit log files kept, the current one included.", minimum=2)
+    audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "At this size the audit log is rotated.")
+    audit_files: int = count(
+        "audit.files", 5, "How many audit log files are kept, including the current one.", minimum=2
+    )
 
     # How it was read.
     file: Path | None = None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+
+# A shorter interval is noticed after this time at the latest.
+LONGEST_WAIT_SECONDS = 1.0
 
 Signature = tuple[int, int, int] | None
 
@@ -37,7 +41,7 @@ async def watch_files(
     paths: Callable[[], Iterable[Path]],
     changed: Callable[[], Awaitable[None]],
     *,
-    interval_seconds: float,
+    interval_seconds: Callable[[], float],
     stop: asyncio.Event,
 ) -> None:
     """Call `changed` after edits of the files, until `stop` is set; several edits in a row are one."""
@@ -55,9 +59,12 @@ def _stamp(path: Path) -> Signature:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except TimeoutError:
-        return False
-    return True
+async def _is_set_within(event: asyncio.Event, seconds: Callable[[], float]) -> bool:
+    """Wait for the event as long as `seconds` says, which may say something else meanwhile."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while (left := began + seconds() - loop.time()) > 0:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), min(left, LONGEST_WAIT_SECONDS))
+            return True
+    return event.is_set()

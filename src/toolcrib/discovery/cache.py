@@ -74,6 +74,11 @@ class MCPCache:
         self._hits = 0
         self._misses = 0
 
+    def configure(self, *, tool_ttl_seconds: float, registry_ttl_seconds: float) -> None:
+        """Let other times hold, for answers that are kept already too."""
+        self.tool_ttl_seconds = tool_ttl_seconds
+        self.registry_ttl_seconds = registry_ttl_seconds
+
     @property
     def stats(self) -> CacheStats:
         with self._lock:

@@ -16,6 +16,7 @@ from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
 from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
+from toolcrib.config.fixed_settings import fixed_values
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.options import DiscoveryOptions
@@ -33,7 +34,7 @@ from toolcrib.engine.from_settings import (
 )
 from toolcrib.engine.indexer import Indexer
 from toolcrib.engine.own_row import OwnGatewayRow
-from toolcrib.engine.registry import open_hints
+from toolcrib.engine.registry import hint_registries, open_hints
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
@@ -82,7 +83,7 @@ class Engine:
         self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
         self.workspaces: list[Workspace] = []
-        self._opener = opener or link_opener(settings, self.paths, env)
+        self._opener = opener or link_opener(lambda: self.settings, self.paths, env)
         self.pool = Pool(
             self._opener,
             connection_policy(settings),
@@ -95,7 +96,9 @@ class Engine:
         self.reads = ServerReads(self.pool, self.limiter)
         self.cache = open_cache(settings, self.paths)
         self.refresher = self._opened_refresher(owner)
-        self.own_row = OwnGatewayRow(store, owner, face, self._statuses)
+        # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
+        self.started_with = {} if face == "stdio" else fixed_values(settings)
+        self.own_row = OwnGatewayRow(store, owner, face, self._statuses, started_with=self.started_with)
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)
@@ -141,20 +144,28 @@ class Engine:
     async def configure(self, settings: Settings) -> None:
         """Let other settings hold for what is shared, from now on."""
         self.settings = settings
-        self.catalog.fresh_seconds = settings.cache_ttl_seconds
-        self.index.max_tools = settings.max_indexed_tools
+        self.catalog.configure(fresh_seconds=settings.cache_ttl_seconds)
+        self.index.configure(max_tools=settings.max_indexed_tools)
         self.refresher.configure(
             max_parallel=settings.max_parallel_discoveries,
             freshness=freshness(settings),
             always_reread=not settings.cache_enabled,
         )
-        self.cache.tool_ttl_seconds = settings.tool_cache_ttl_seconds
-        self.cache.registry_ttl_seconds = settings.registry_cache_ttl_seconds
+        self.cache.configure(
+            tool_ttl_seconds=settings.tool_cache_ttl_seconds,
+            registry_ttl_seconds=settings.registry_cache_ttl_seconds,
+        )
+        self.audit.configure(max_bytes=settings.audit_max_bytes, files=settings.audit_files)
+        self.results.configure(
+            keep_seconds=settings.result_ttl_seconds, max_total_bytes=settings.max_stored_result_bytes
+        )
+        self.hints.configure(hint_registries(settings))
+        await self.pool.configure(connection_policy(settings))
 
     async def apply(self) -> None:
         """Bring everything in line with what the workspaces show now."""
         await self.catalog.follow()
-        await self.pool.configure(self.entries(), connection_policy(self.settings))
+        await self.pool.serve(self.entries())
         await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
         self.indexer.notice()
         if self.reads_due:
@@ -178,8 +189,7 @@ class Engine:
         await self.output_shapes.close()
         self.store.close()
         self.registry.close()
-        if self.hints is not None:
-            self.hints.close()
+        self.hints.close()
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(

@@ -21,7 +21,8 @@ from toolcrib.storage.audit_file import AuditFile
 from toolcrib.storage.cache_files import FolderCache
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
-from toolcrib.upstream.opener import LinkOpener, TransportLimits
+from toolcrib.upstream.link import TransportLimits
+from toolcrib.upstream.opener import LinkOpener
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
 
@@ -46,21 +47,26 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
             settings.max_nesting,
             settings.max_tool_list_bytes,
         ),
+        transport=transport_limits(settings),
     )
 
 
-def link_opener(settings: Settings, paths: Paths, env: Mapping[str, str]) -> LinkOpener:
-    """Our own transports."""
-    limits = TransportLimits(
+def transport_limits(settings: Settings) -> TransportLimits:
+    """How large a message of a server may be, and how long connecting to one may take."""
+    return TransportLimits(
         connect_seconds=settings.connect_timeout_seconds,
         max_line_bytes=settings.max_stdio_line_bytes,
         max_result_line_bytes=settings.max_stdio_result_bytes,
         max_body_bytes=settings.max_http_body_bytes,
     )
+
+
+def link_opener(settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str]) -> LinkOpener:
+    """Our own transports, under the settings in force when a link is opened."""
     return LinkOpener(
         env=env,
         logs_dir=paths.logs_dir,
-        limits=limits,
+        limits=lambda: transport_limits(settings()),
         user_agent=f"toolcrib/{VERSION}",
         from_keyring=OsKeyring().get,
     )

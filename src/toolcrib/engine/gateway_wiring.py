@@ -122,7 +122,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
                 engine.refresher,
                 declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
-            ValidateArguments(ArgumentChecker(), workspace.settings.max_nesting),
+            ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota

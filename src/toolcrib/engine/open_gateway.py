@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from toolcrib.config.fixed_settings import need_restart
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
@@ -87,7 +88,10 @@ async def open_engine(
 
 
 class SettingsSource:
-    """Where the settings of a workspace come from: a file that may be edited, or values that stay."""
+    """Where the settings of a workspace come from: a file that may be edited, or values that stay.
+
+    `settings` are those of the last reading.
+    """
 
     def __init__(self, path: Path | None, env: Mapping[str, str], settings: Settings, *, is_fixed: bool) -> None:
         self._path = path
@@ -97,7 +101,9 @@ class SettingsSource:
 
     def read(self) -> Settings:
         """The settings as they are now; raises where they can't be read, and then the last ones stay."""
-        return self.settings if self.is_fixed else load_settings(self._path, env=self._env)
+        if not self.is_fixed:
+            self.settings = load_settings(self._path, env=self._env)
+        return self.settings
 
 
 @asynccontextmanager
@@ -155,12 +161,14 @@ class OpenWorkspace:
                 # Some clients rewrite their file all the time without changing a server.
                 return fresh
             rules = rule_book(fresh)  # first: one that can't be read changes nothing
-            if self._is_home:
-                await self._engine.configure(fresh)
             self._workspace.configure(fresh, rules)
+            if self._is_home:  # after the rules, which wait for no server that has to end
+                await self._engine.configure(fresh)
             await self._engine.apply()
         _report(fresh)
         log.info("configuration reloaded: %d servers", len(offered(fresh)))
+        if self._is_home and (waiting := need_restart(self._engine.started_with, fresh)):
+            log.warning("restart the gateway to use the new values of %s", ", ".join(waiting))
         return fresh
 
     async def learn(self, seconds: float) -> bool:
@@ -172,7 +180,7 @@ class OpenWorkspace:
         await watch_files(
             lambda: self._workspace.settings.watched_files,
             self._reload_quietly,
-            interval_seconds=self._workspace.settings.reload_interval_seconds,
+            interval_seconds=lambda: self._workspace.settings.reload_interval_seconds,
             stop=self._stopping,
         )
 

@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
+from typing import Any
 
 from toolcrib.catalog.store import CatalogStore, GatewayRow
 from toolcrib.engine.gateway_rows import is_gone
@@ -27,12 +29,15 @@ class OwnGatewayRow:
         owner: str,
         face: str,
         statuses: Callable[[], Mapping[str, str]],
+        *,
+        started_with: Mapping[str, Any] = MappingProxyType({}),
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:
         self._store = store
         self._owner = owner
         self._face = face
         self._statuses = statuses
+        self._started_with = started_with
         self._beat_seconds = beat_seconds
         self._beating: asyncio.Task[None] | None = None
 
@@ -54,7 +59,8 @@ class OwnGatewayRow:
         for row in self._store.gateways():
             if is_gone(row, now):
                 self._store.gateway_gone(row.owner)
-        self._store.gateway_started(GatewayRow(self._owner, os.getpid(), self._face, now, now))
+        row = GatewayRow(self._owner, os.getpid(), self._face, now, now, started_with=self._started_with)
+        self._store.gateway_started(row)
 
     async def _beat(self) -> None:
         while True:

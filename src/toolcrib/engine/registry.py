@@ -61,18 +61,22 @@ def open_lookup(
     return RegistryLookup(registry_addresses(settings), used, live, now=time.time)
 
 
-def open_hints(
-    settings: Settings, paths: Paths, run_aside: Callable[[Callable[[], None]], object]
-) -> MirrorHints | None:
-    """Hints for searches that find nothing; None where the mirror or the registries are switched off."""
-    if not settings.registry_mirror or not settings.registry_urls:
-        return None
+def open_hints(settings: Settings, paths: Paths, run_aside: Callable[[Callable[[], None]], object]) -> MirrorHints:
+    """Hints for searches that find nothing."""
+    # Only the servers in the copy are looked at, never the answers that are kept for a time.
+    mirror = Mirror(paths.registry_mirror, now=time.time, fresh_seconds=0)
+    return MirrorHints(mirror, hint_registries(settings), now=time.monotonic, run_aside=run_aside)
+
+
+def hint_registries(settings: Settings) -> tuple[str, ...]:
+    """The registries whose copies give hints; none where the copies or the registries are switched off."""
+    if not settings.registry_mirror:
+        return ()
     try:
-        addresses = registry_addresses(settings)
+        return registry_addresses(settings)
     except ConfigurationError as error:
         log.warning("no hints from the registries: %s", error.message)
-        return None
-    return MirrorHints(open_mirror(settings, paths), addresses, now=time.monotonic, run_aside=run_aside)
+        return ()
 
 
 def _is_usable(address: str) -> bool:

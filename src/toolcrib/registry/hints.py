@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from toolcrib.errors import StoreUnavailable
 from toolcrib.registry.mirror import Mirror
@@ -28,24 +29,31 @@ class MirrorHints:
     def __init__(
         self,
         mirror: Mirror,
-        registries: Sequence[str],
+        registries: Sequence[str] = (),
         *,
         now: Callable[[], float],
         run_aside: Callable[[Callable[[], None]], object],
     ) -> None:
         self._mirror = mirror
-        self._index = MirrorIndex(mirror, registries)
         self._now = now
         self._run_aside = run_aside
+        self.configure(registries)
+
+    def configure(self, registries: Sequence[str]) -> None:
+        """Look into the copies of other registries from now on; without any there are no hints."""
+        self._registries = tuple(registries)
+        self._index = MirrorIndex(self._mirror, self._registries)
         self._search: RegistryIndex | None = None
         self._checked_at: float | None = None
 
     def names(self, query: str, limit: int = 3) -> tuple[str, ...]:
         """Servers that fit `query` well, the best first; none where there is no mirror."""
+        if not self._registries:
+            return ()
         now = self._now()
         if self._checked_at is None or not 0 <= now - self._checked_at < _CHECK_SECONDS:
             self._checked_at = now
-            self._run_aside(self._follow)
+            self._run_aside(partial(self._follow, self._index))
         search = self._search
         hits = search.search(query, limit) if search is not None else []
         fitting = (hit.server for hit in hits if hit.relevance >= _FIT)
@@ -54,9 +62,12 @@ class MirrorHints:
     def close(self) -> None:
         self._mirror.close()
 
-    def _follow(self) -> None:
-        """Take over the mirror as it is now; called in a worker thread."""
+    def _follow(self, index: MirrorIndex) -> None:
+        """Take over the mirror as it is now, unless other registries count by then; called in a worker thread."""
         try:
-            self._search = self._index.current()
+            search = index.current()
         except StoreUnavailable as trouble:
             log.debug("no hints from the registries: %s", trouble.message)
+            return
+        if index is self._index:
+            self._search = search

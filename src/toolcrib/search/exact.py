@@ -8,9 +8,9 @@ from itertools import islice
 
 import numpy as np
 
+from toolcrib.model.query import MAX_QUERY_CHARACTERS
 from toolcrib.model.tool import Tool
 from toolcrib.search.arrays_file import Array
-from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import squash
 from toolcrib.search.text_key import text_key
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.model.query import MAX_QUERY_CHARACTERS
 from toolcrib.model.tool import Tool, ToolMatch
 from toolcrib.search.array_types import Floats
 from toolcrib.search.bm25 import Block, Bm25
@@ -23,7 +24,6 @@ from toolcrib.search.exclusion import unwanted_names, unwanted_servers
 from toolcrib.search.explain import Explanation, explain_words
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
-from toolcrib.search.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.query_reader import QueryReader
 from toolcrib.search.ranking import Ranking
 from toolcrib.search.text_key import text_hash

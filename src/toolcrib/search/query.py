@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from toolcrib.model.query import MAX_QUERY_CHARACTERS
 from toolcrib.search.terms import query_terms, terms
-
-MAX_QUERY_CHARACTERS = 4_096
 
 # People and tool authors choose different verbs for the same act; each line is one act.
 _VERB_GROUPS = """

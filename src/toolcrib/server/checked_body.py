@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -11,48 +13,52 @@ _RESUME_HEADER = b"last-event-id"
 
 
 class CheckedBody:
-    """Reads the body of each POST whole, up to a limit; in a GET, leaves out the event a stream should go on from."""
+    """Reads every body whole, up to a limit; of a GET, leaves out the event a stream should go on from."""
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, max_bytes: Callable[[], int]) -> None:
         self._app = app
         self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(_from_the_start(scope), receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
+        is_message = scope["method"] == "POST"
+        most = self._max_bytes()
         try:
-            body = await self._read(receive)
+            body = await _read(receive, most)
         except _Left:
             return
-        refusal = _too_large(self._max_bytes) if body is None else _refusal(body)
-        if refusal is not None:
+        if body is None:
+            await _too_large(most)(scope, receive, send)
+        elif is_message and (refusal := _refusal(body)) is not None:
             await refusal(scope, receive, send)
         else:
-            await self._app(scope, _replayed(body or b"", receive), send)
-
-    async def _read(self, receive: Receive) -> bytes | None:
-        """The whole body, or None where it is above the limit."""
-        parts, size = [], 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _Left
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._max_bytes:
-                return None
-            if not message.get("more_body", False):
-                return b"".join(parts)
+            await self._app(scope if is_message else _from_the_start(scope), _replayed(body, receive), send)
 
 
 class _Left(Exception):
     """The client closed the connection before it had said all."""
 
 
+async def _read(receive: Receive, max_bytes: int) -> bytes | None:
+    """The whole body, or None where it is above the limit."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Left
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > max_bytes:
+            return None
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
 def _from_the_start(scope: Scope) -> Scope:
     # We keep no events to go on from: a stream that is taken up again starts anew.
-    if scope["type"] != "http" or not any(name == _RESUME_HEADER for name, _ in scope["headers"]):
+    if not any(name == _RESUME_HEADER for name, _ in scope["headers"]):
         return scope
     return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != _RESUME_HEADER]}
 

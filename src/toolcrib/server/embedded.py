@@ -36,20 +36,25 @@ class MCPDiscoveryServer:
         """
         if token is not None and not token.strip():
             raise ValidationError("the token is empty: anybody could show it", hint="None asks for no token at all.")
-        settings = self._gateway.settings
-        app = build_app(self.sdk_server, settings, host=settings.http_host, token=token, more_hosts=hosts)
+        app = build_app(
+            self.sdk_server,
+            lambda: self._gateway.settings,
+            host=self._gateway.settings.http_host,
+            token=token,
+            more_hosts=hosts,
+        )
         async with self.sdk_server.session_manager.run():
             yield _Running(app)
 
     async def run_stdio(self, stop: asyncio.Event | None = None) -> None:
         """Serve standard input and output until the client leaves or `stop` is set; what is printed goes to standard error."""
-        settings = self._gateway.settings
+        gateway = self._gateway
         await serve_stdio(
             self.sdk_server,
             self._meta_tools,
             stop=stop or asyncio.Event(),
-            grace_seconds=settings.shutdown_grace_seconds,
-            max_line_bytes=settings.max_stdio_line_bytes,
+            grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
+            max_line_bytes=lambda: gateway.settings.max_stdio_line_bytes,
         )
 
 

@@ -35,18 +35,24 @@ MOST_ACCEPTED_AT_ONCE = 100
 # One for the connection, one for another that waits to be accepted, one for the servers behind the counter.
 FILES_PER_CONNECTION = 3
 BODY_TAKES_TIMES = 6
-DEFAULT_LIMITS = ConnectionLimits()
 
 
 def build_app(
-    server: Server[Any], settings: Settings, *, host: str, token: str | None, more_hosts: Iterable[str] = ()
+    server: Server[Any],
+    settings_now: Callable[[], Settings],
+    *,
+    host: str,
+    token: str | None,
+    more_hosts: Iterable[str] = (),
 ) -> ASGIApp:
     """The ASGI application: the MCP endpoint and a health check, behind the guard."""
+    settings = settings_now()
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
     app: ASGIApp = server.streamable_http_app(
         streamable_http_path=settings.http_path,
-        max_request_body_size=settings.max_http_body_bytes,
+        # The SDK keeps the limit it gets, so ours is checked before, by `CheckedBody`.
+        max_request_body_size=sys.maxsize,
         max_sessions=settings.http_max_sessions,
         session_idle_timeout=settings.http_session_idle_seconds,
         # The SDK's own check stays on with the same lists: two locks, one key.
@@ -56,7 +62,7 @@ def build_app(
         ),
         custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
     )
-    app = CheckedBody(app, max_bytes=settings.max_http_body_bytes)
+    app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
@@ -81,9 +87,9 @@ async def serve_http(
     host: str,
     port: int,
     stop: asyncio.Event,
-    grace_seconds: float,
+    grace_seconds: Callable[[], float],
     on_ready: Callable[[int], None],
-    limits: ConnectionLimits = DEFAULT_LIMITS,
+    limits: Callable[[], ConnectionLimits] = ConnectionLimits,
 ) -> None:
     """Serve until `stop` is set; `on_ready` is told the port once connections are accepted."""
     listener = _listen(host, port)
@@ -100,8 +106,7 @@ async def serve_http(
             lifespan="on",
             http=cast(Any, partial(BoundedConnection, House(limits))),
             # So many are accepted before the first of them is looked at.
-            backlog=min(MOST_ACCEPTED_AT_ONCE, limits.connections),
-            timeout_graceful_shutdown=math.ceil(grace_seconds) + 1,
+            backlog=min(MOST_ACCEPTED_AT_ONCE, limits().connections),
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -109,8 +114,10 @@ async def serve_http(
     on_ready(listener.getsockname()[1])
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        seconds = grace_seconds()
+        server.config.timeout_graceful_shutdown = math.ceil(seconds) + 1
         server.should_exit = True
-        await doorway.close(grace_seconds)
+        await doorway.close(seconds)
         await asyncio.wait({serving}, timeout=CLOSING_SECONDS)
         if serving.done():
             serving.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class ConnectionLimits:
 class House:
     """Who is connected. When it is full, the one that has been without a request for longest makes room for a new one."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: Callable[[], ConnectionLimits]) -> None:
         self.limits = limits
         # Dictionaries for their order: the first entry is the oldest.
         self._guests: dict[BoundedConnection, None] = {}
@@ -40,7 +40,7 @@ class House:
 
     def enter(self, connection: BoundedConnection) -> bool:
         """Whether the newcomer will be served; if not it is told so, or cut off where too many are."""
-        if len(self._guests) < self.limits.connections or _make_room(self._guests):
+        if len(self._guests) < self.limits().connections or _make_room(self._guests):
             self._guests[connection] = None
             return True
         if len(self._refused) < MOST_REFUSED or _make_room(self._refused):
@@ -75,10 +75,8 @@ class BoundedConnection(H11Protocol):
     def __init__(self, house: House, **parts: Any) -> None:
         super().__init__(**parts)
         self._house = house
-        self._seconds: Mapping[Any, float] = {
-            h11.IDLE: house.limits.head_seconds,
-            h11.SEND_BODY: house.limits.body_seconds,
-        }
+        limits = house.limits()
+        self._seconds: Mapping[Any, float] = {h11.IDLE: limits.head_seconds, h11.SEND_BODY: limits.body_seconds}
         self._watched: Any = None
         self._clock: asyncio.TimerHandle | None = None
         self._has_asked = False

@@ -39,9 +39,10 @@ def protocol_streams() -> Iterator[tuple[int, int]]:
 class _Lines(asyncio.Protocol):
     """Feeds whole lines as they arrive and tells when the other side is done."""
 
-    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: int) -> None:
+    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
         self._feed = feed
-        self._splitter = LineSplitter(max_line_bytes)
+        self._max_line_bytes = max_line_bytes
+        self._splitter = LineSplitter(max_line_bytes())
         self._transport: asyncio.BaseTransport | None = None
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -51,6 +52,7 @@ class _Lines(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         size_reads(self._transport, len(data))
+        self._splitter.max_bytes = self._max_line_bytes()
         dropped = self._splitter.dropped
         for line in self._splitter.feed(data):
             self._feed(line)
@@ -66,8 +68,8 @@ class _Lines(asyncio.Protocol):
             self.ended.set_result(None)
 
 
-async def read_lines(fd: int, feed: Callable[[bytes], None], max_line_bytes: int) -> None:
-    """Call `feed` with each line until the end of input."""
+async def read_lines(fd: int, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
+    """Call `feed` with each line until the end of input; a line may have as many bytes as are allowed when it comes."""
     lines = _Lines(feed, max_line_bytes)
     if not _can_be_polled(fd):
         await _read_in_thread(fd, lines)

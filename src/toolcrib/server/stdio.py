@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -143,7 +144,12 @@ class StdioConnection:
 
 
 async def serve_stdio(
-    server: Server[Any], meta_tools: MetaTools, *, stop: asyncio.Event, grace_seconds: float, max_line_bytes: int
+    server: Server[Any],
+    meta_tools: MetaTools,
+    *,
+    stop: asyncio.Event,
+    grace_seconds: Callable[[], float],
+    max_line_bytes: Callable[[], int],
 ) -> None:
     """Serve the process's own standard streams until the client leaves or `stop` is set."""
     with protocol_streams() as (read_fd, write_fd):
@@ -154,12 +160,13 @@ async def serve_stdio(
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({serving, reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
         reading.cancel()
-        await connection.finish(grace_seconds)
-        await asyncio.wait({serving}, timeout=grace_seconds)
+        seconds = grace_seconds()
+        await connection.finish(seconds)
+        await asyncio.wait({serving}, timeout=seconds)
         for task in (serving, stopping):
             task.cancel()
         await asyncio.gather(serving, reading, stopping, return_exceptions=True)
-        await writer.close(grace_seconds)
+        await writer.close(seconds)
 
 
 def _param(message: jsonrpc.Message, name: str) -> Any:

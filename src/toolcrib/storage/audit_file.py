@@ -43,15 +43,20 @@ class AuditFile:
         files: int = 5,
         on_trouble: Callable[[str], None],
     ) -> None:
-        if files < 2:
-            raise ValueError("files must be at least 2: the one written to and one before it")
         self._path = path
         self._lock_path = path.with_name(f"{path.name}.lock")
-        self._files = [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]
-        self._max_bytes = max_bytes
         self._on_trouble = on_trouble
         self._lock = threading.Lock()
         self._unrecorded = 0
+        self.configure(max_bytes=max_bytes, files=files)
+
+    def configure(self, *, max_bytes: int, files: int) -> None:
+        """Let other limits hold from the next record on; files beyond a smaller number stay where they are."""
+        if files < 2:
+            raise ValueError("files must be at least 2: the one written to and one before it")
+        with self._lock:
+            self._files = [self._path, *(self._path.with_name(f"{self._path.name}.{n}") for n in range(1, files))]
+            self._max_bytes = max_bytes
 
     def append(self, record: AuditRecord) -> None:
         line = _line(record)

@@ -61,7 +61,7 @@ def read_statuses(text: str) -> dict[str, str]:
     return _decode_statuses(text)
 
 
-def read_schema(text: str) -> dict[str, Any]:
+def read_object(text: str) -> dict[str, Any]:
     return _decode_object(text)
 
 

@@ -16,7 +16,7 @@ from toolcrib.storage.json_text import (
     identity_to_json,
     plain_text,
     read_identity,
-    read_schema,
+    read_object,
     read_tool,
     stored_tools,
     to_json,
@@ -122,7 +122,7 @@ class MemoryCatalog:
         with self._lock:
             known = self._shapes.get((shape.launch_key, shape.tool))
             if self._has_definition(shape) and (known is None or shape.samples >= known.samples):
-                kept = replace(shape, schema=read_schema(to_json(shape.schema)), drift=plain_text(shape.drift))
+                kept = replace(shape, schema=read_object(to_json(shape.schema)), drift=plain_text(shape.drift))
                 self._shapes[shape.launch_key, shape.tool] = kept
 
     def _has_definition(self, shape: LearntShape) -> bool:

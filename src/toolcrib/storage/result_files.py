@@ -46,6 +46,11 @@ class ResultFiles:
         with suppress(OSError):
             self._make_room(0)
 
+    def configure(self, *, keep_seconds: float, max_total_bytes: int) -> None:
+        """Let another time and another size hold, for results that are kept already too."""
+        self._keep_seconds = keep_seconds
+        self._max_total_bytes = max_total_bytes
+
     def put(self, caller_key: str, data: bytes) -> str:
         if len(data) > self._max_total_bytes:
             raise StoreUnavailable(f"a result of {len(data)} bytes is larger than the shelf for results")

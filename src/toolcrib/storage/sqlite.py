@@ -16,7 +16,7 @@ from toolcrib.storage.json_text import (
     identity_to_json,
     plain_text,
     read_identity,
-    read_schema,
+    read_object,
     read_statuses,
     read_tool,
     stored_tools,
@@ -185,9 +185,10 @@ class SqliteCatalog:
             db.execute("DELETE FROM leases WHERE launch_key = ? AND owner = ?", (launch_key, owner))
 
     def gateway_started(self, row: GatewayRow) -> None:
-        values = (row.owner, row.pid, row.face, row.started_at, row.seen_at, to_json(row.statuses))
+        told = to_json(row.statuses), to_json(row.started_with)
+        values = (row.owner, row.pid, row.face, row.started_at, row.seen_at, *told)
         with self._writer.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?, ?, ?)", values)
+            db.execute("INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
         with self._writer.transaction() as db:
@@ -199,7 +200,10 @@ class SqliteCatalog:
             db.execute("DELETE FROM gateways WHERE owner = ?", (owner,))
 
     def gateways(self) -> list[GatewayRow]:
-        query = "SELECT owner, pid, face, started_at, seen_at, statuses FROM gateways ORDER BY started_at, owner"
+        query = (
+            "SELECT owner, pid, face, started_at, seen_at, statuses, started_with "
+            "FROM gateways ORDER BY started_at, owner"
+        )
         with self._reader.connection() as db:
             return [_gateway_row(row) for row in db.execute(query)]
 
@@ -227,12 +231,14 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
 
 def _learnt_shape(row: tuple[Any, ...]) -> LearntShape:
     launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at = row
-    return LearntShape(launch_key, tool, fingerprint, read_schema(shape), samples, origin, drift, learnt_at)
+    return LearntShape(launch_key, tool, fingerprint, read_object(shape), samples, origin, drift, learnt_at)
 
 
 def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
-    owner, pid, face, started_at, seen_at, statuses = row
-    return GatewayRow(owner, pid, face, started_at, seen_at, read_statuses(statuses))
+    owner, pid, face, started_at, seen_at, statuses, started_with = row
+    return GatewayRow(
+        owner, pid, face, started_at, seen_at, read_statuses(statuses), started_with=read_object(started_with)
+    )
 
 
 def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, StoredTool]) -> bool:

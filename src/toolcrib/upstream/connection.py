@@ -15,7 +15,7 @@ from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
-from toolcrib.upstream.link import SessionExpired
+from toolcrib.upstream.link import SessionExpired, TransportLimits
 from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
@@ -49,6 +49,8 @@ class ConnectionPolicy:
     max_concurrent: int = 32
     max_starts_per_minute: int = 5
     limits: ListLimits = field(default_factory=ListLimits)
+    # Links are opened with them by whoever opens links; here so that other ones open the links anew.
+    transport: TransportLimits = field(default_factory=TransportLimits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def open_http_client(
     try:
         return httpx2.AsyncClient(
             headers={"user-agent": user_agent},
-            timeout=httpx2.Timeout(connect=connect_seconds, read=None, write=_WRITE_SECONDS, pool=connect_seconds),
+            timeout=request_timeout(connect_seconds),
             limits=httpx2.Limits(
                 max_connections=max_connections,
                 max_keepalive_connections=max_idle_connections,
@@ -50,6 +50,11 @@ def open_http_client(
             [Problem("the proxy and CA variables", str(problem), "the environment")],
             hint="Correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE or SSL_CERT_DIR.",
         ) from problem
+
+
+def request_timeout(connect_seconds: float) -> httpx2.Timeout:
+    """How long the parts of a request may take; its answer may take any time."""
+    return httpx2.Timeout(connect=connect_seconds, read=None, write=_WRITE_SECONDS, pool=connect_seconds)
 
 
 class Reply:

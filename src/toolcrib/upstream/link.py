@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from toolcrib.wire.jsonrpc import Json
 
 NotificationHandler = Callable[[str, bytes, int | None], None]
 """(method, params, id of the request on whose stream it came, where the transport knows it)"""
+
+
+@dataclass(frozen=True, slots=True)
+class TransportLimits:
+    """How long connecting may take and how large a message may be."""
+
+    connect_seconds: float = 10.0
+    max_line_bytes: int = 4 * 1024 * 1024
+    max_result_line_bytes: int = 16 * 1024 * 1024
+    max_body_bytes: int = 10 * 1024 * 1024
 
 
 class SessionExpired(Exception):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import httpx2
@@ -13,8 +12,8 @@ from toolcrib.config.launching import ReadyLaunch, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.telemetry.logs import mask_in_logs
-from toolcrib.upstream.http_client import open_http_client
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.http_client import open_http_client, request_timeout
+from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 from toolcrib.upstream.masked_link import MaskedLink, masked_notifications
 from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.stderr_ring import StderrRing
@@ -23,25 +22,18 @@ from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.upstream.watchdog import Watchdog
 
 
-@dataclass(frozen=True, slots=True)
-class TransportLimits:
-    """How long connecting may take and how large a message may be."""
-
-    connect_seconds: float = 10.0
-    max_line_bytes: int = 4 * 1024 * 1024
-    max_result_line_bytes: int = 16 * 1024 * 1024
-    max_body_bytes: int = 10 * 1024 * 1024
-
-
 class LinkOpener:
-    """Opens links for a pool; holds what they share: the HTTP client, the watchdog, and what servers wrote to stderr."""
+    """Opens links for a pool; holds what they share: the HTTP client, the watchdog, and what servers wrote to stderr.
+
+    A link keeps the `limits` that hold when it is opened.
+    """
 
     def __init__(
         self,
         *,
         env: Mapping[str, str],
         logs_dir: Path,
-        limits: TransportLimits,
+        limits: Callable[[], TransportLimits],
         user_agent: str,
         from_keyring: FromKeyring = no_keyring,
     ) -> None:
@@ -83,6 +75,7 @@ class LinkOpener:
     ) -> Link:
         ring = self.stderr.setdefault(spec.name, StderrRing(file=self._logs_dir / f"{spec.name}.log"))
         ring.mask_with(ready.masker)
+        limits = self._limits()
         return await StdioLink.open(
             spec.name,
             [launch.command, *launch.args],
@@ -91,8 +84,8 @@ class LinkOpener:
             on_notification=on_notification,
             stderr=ring,
             watchdog=self._watchdog,
-            max_line_bytes=self._limits.max_line_bytes,
-            max_result_bytes=self._limits.max_result_line_bytes,
+            max_line_bytes=limits.max_line_bytes,
+            max_result_bytes=limits.max_result_line_bytes,
         )
 
     async def _connect(
@@ -102,7 +95,8 @@ class LinkOpener:
         headers: Mapping[str, str],
         on_notification: NotificationHandler,
     ) -> Link:
-        client = await self._http_client()
+        limits = self._limits()
+        client = await self._http_client(limits.connect_seconds)
         if launch.transport == "sse":
             return await LegacySseLink.open(
                 spec.name,
@@ -110,8 +104,8 @@ class LinkOpener:
                 headers,
                 client=client,
                 on_notification=on_notification,
-                max_body_bytes=self._limits.max_body_bytes,
-                connect_seconds=self._limits.connect_seconds,
+                max_body_bytes=limits.max_body_bytes,
+                connect_seconds=limits.connect_seconds,
             )
         return await StreamableHttpLink.open(
             spec.name,
@@ -119,14 +113,15 @@ class LinkOpener:
             headers,
             client=client,
             on_notification=on_notification,
-            max_body_bytes=self._limits.max_body_bytes,
+            max_body_bytes=limits.max_body_bytes,
         )
 
-    async def _http_client(self) -> httpx2.AsyncClient:
+    async def _http_client(self, connect_seconds: float) -> httpx2.AsyncClient:
         # Made on first need, in a thread: loading certificates takes tens of milliseconds.
         async with self._making_client:
             if self._client is None:
                 self._client = await asyncio.to_thread(
-                    open_http_client, user_agent=self._user_agent, connect_seconds=self._limits.connect_seconds
+                    open_http_client, user_agent=self._user_agent, connect_seconds=connect_seconds
                 )
+        self._client.timeout = request_timeout(connect_seconds)
         return self._client

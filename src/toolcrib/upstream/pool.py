@@ -44,11 +44,19 @@ class Pool:
         self._on_tools_changed = on_tools_changed
         self._connections: dict[Key, Connection] = {}
 
-    async def configure(self, specs: Iterable[ServerSpec], policy: ConnectionPolicy) -> None:
+    async def configure(self, policy: ConnectionPolicy) -> None:
+        """Let another policy hold: every connection is closed, and opened anew on the next need."""
+        if policy == self._policy:
+            return
+        self._policy = policy
+        gone = list(self._connections.values())
+        self._connections = {key: self._connection(one.spec) for key, one in self._connections.items()}
+        await _close_all(gone)
+
+    async def serve(self, specs: Iterable[ServerSpec]) -> None:
         """Take a new set of servers; only what is launched differently, or no more, is closed."""
         wanted = {_key(spec): spec for spec in reversed(list(specs))}  # of several entries the first one counts
-        same_policy, self._policy = policy == self._policy, policy
-        kept = {key: one for key, one in self._connections.items() if same_policy and key in wanted}
+        kept = {key: one for key, one in self._connections.items() if key in wanted}
         gone = [connection for key, connection in self._connections.items() if key not in kept]
         for key, connection in kept.items():
             connection.spec = wanted[key]

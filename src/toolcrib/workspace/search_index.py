@@ -61,9 +61,18 @@ class SearchIndex:
     def __init__(self, store: VectorStore, *, path: Path | None, max_tools: int) -> None:
         self._store = store
         self._path = path
-        self.max_tools = max_tools
+        self._max_tools = max_tools
         self._is_changed = False
         self._claims: dict[object, frozenset[str]] = {}
+
+    def configure(self, *, max_tools: int) -> None:
+        """Let another number of tools be searched; a workspace indexes its servers anew when it is configured."""
+        self._max_tools = max_tools
+
+    @property
+    def max_tools(self) -> int:
+        """How many tools can be searched."""
+        return self._max_tools
 
     @cached_property
     def index(self) -> ToolIndex:
@@ -91,13 +100,13 @@ class SearchIndex:
 
     def put(self, group: str, tools: Iterable[Tool], mark: str, tags: Tags | None = None) -> None:
         """Make tools searchable in place of what the group held; by their words until they have vectors."""
-        room = max(0, self.max_tools - len(self.index) + self.index.count(group))
+        room = max(0, self._max_tools - len(self.index) + self.index.count(group))
         self.index.replace(group, list(tools)[:room], mark=mark, tags=tags)
         self._is_changed = True
 
     def unencoded(self) -> list[Unencoded]:
         """The tools that have no vector yet."""
-        return self.index.unencoded(self.max_tools)
+        return self.index.unencoded(self._max_tools)
 
     def recalled(self, waiting: Sequence[Unencoded]) -> dict[bytes, bytes]:
         """The vectors of these tools that an earlier run worked out; safe in a worker thread."""

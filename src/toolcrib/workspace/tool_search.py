@@ -30,12 +30,16 @@ class ToolSearch:
 
     def __init__(self, view: CatalogView, index: SearchIndex, *, max_enabled: int) -> None:
         self.index = index
-        self.max_enabled = max_enabled
+        self._max_enabled = max_enabled
         self._view = view
         self._groups: dict[str, str] = {}
         self._waiting: deque[str] = deque()
         # The state of the view and of the catalog that the index was last compared with.
         self._compared: tuple[int, int] | None = None
+
+    def configure(self, *, max_enabled: int) -> None:
+        """Warn above another number of enabled tools from the next indexing on."""
+        self._max_enabled = max_enabled
 
     def search(
         self,
@@ -150,12 +154,12 @@ class ToolSearch:
     def _warn_of_many(self) -> None:
         # The records say how many there are at most; only where that is too many are all the tools looked at.
         records = (self._view.record(name) for name in self._view.specs)
-        if sum(record.tool_count for record in records if record is not None) <= self.max_enabled:
+        if sum(record.tool_count for record in records if record is not None) <= self._max_enabled:
             return
         enabled = sum(one.enabled for name in self._view.specs for one in self._view.tools(name).values())
-        if enabled > self.max_enabled:
+        if enabled > self._max_enabled:
             log.warning(
-                "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self.max_enabled
+                "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
             )
 
 

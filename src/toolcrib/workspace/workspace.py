@@ -30,7 +30,7 @@ class Workspace:
     def configure(self, settings: Settings, rules: RuleBook) -> None:
         """Let other settings, with their rules, hold from now on."""
         self.settings = settings
-        self.search.max_enabled = settings.max_tools
+        self.search.configure(max_enabled=settings.max_tools)
         self.view.configure(offered(settings), rules)
 
 
