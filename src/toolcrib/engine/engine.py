@@ -18,6 +18,7 @@ from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.discovery.catalog_tools import CatalogTools
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.reads import ConfiguredReads, ServerReads
 from toolcrib.discovery.refresher import CatalogRefresher
@@ -93,7 +94,8 @@ class Engine:
         owner = secrets.token_hex(8)
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
         self.reads = ServerReads(self.pool, self.limiter)
-        self.cache = open_cache(settings, self.paths)
+        known = CatalogTools(self.catalog, self.shown, lambda: freshness(self.settings))
+        self.cache = open_cache(settings, self.paths, known)
         self.refresher = self._opened_refresher(owner)
         self.own_row = OwnGatewayRow(store, owner, face, self._statuses)
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
@@ -109,10 +111,13 @@ class Engine:
         self._follow_now = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
 
+    def shown(self) -> list[ServerSpec]:
+        """The servers that workspaces show, entry by entry."""
+        return [spec for workspace in self.workspaces for spec in workspace.view.specs.values()]
+
     def specs(self) -> dict[str, ServerSpec]:
         """The servers that some workspace shows, by launch key; of several entries for one the first counts."""
-        shown = [spec for workspace in self.workspaces for spec in workspace.view.specs.values()]
-        return {spec.launch_key: spec for spec in reversed(shown)}
+        return {spec.launch_key: spec for spec in reversed(self.shown())}
 
     def options(self) -> DiscoveryOptions:
         """How servers are read, by the settings."""
@@ -145,14 +150,17 @@ class Engine:
             freshness=freshness(settings),
             always_reread=not settings.cache_enabled,
         )
-        self.cache.tool_ttl_seconds = settings.tool_cache_ttl_seconds
-        self.cache.registry_ttl_seconds = settings.registry_cache_ttl_seconds
+        self.cache.configure(
+            tool_ttl_seconds=settings.tool_cache_ttl_seconds,
+            registry_ttl_seconds=settings.registry_cache_ttl_seconds,
+        )
 
     async def apply(self) -> None:
         """Bring everything in line with what the workspaces show now."""
         await self.catalog.follow()
         await self.pool.configure(self.specs().values(), connection_policy(self.settings))
         await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
+        await asyncio.to_thread(self.cache.drop_files_of, self.shown())
         self.indexer.notice()
         if self.reads_due:
             self.refresher.refresh_due()
@@ -187,8 +195,6 @@ class Engine:
             max_parallel=self.settings.max_parallel_discoveries,
             freshness=freshness(self.settings),
             always_reread=not self.settings.cache_enabled,
-            # The catalog knows better from now on.
-            on_read=lambda spec: self.cache.clear_server(spec.name),
         )
 
     async def _follow(self) -> None:
