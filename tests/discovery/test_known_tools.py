@@ -101,6 +101,19 @@ async def test_a_list_that_another_process_changed_is_seen_by_the_service_and_th
     assert server.count("tools/list") == 2
 
 
+async def test_whoever_changes_an_answer_changes_nothing_for_others() -> None:
+    server = FakeServer("files", [tool("read", "Reads.")])
+    async with open_gateway(settings=settings(spec("files")), opener=FakeServers(server), read_due=False) as gateway:
+        service = gateway.discovery_service
+        await names(service, spec("files"))
+        (mine,) = await service.discover_tools(spec("files"), CACHED)
+        mine.definition["inputSchema"]["type"] = mine.definition["description"] = "mine"  # type: ignore[index]
+
+        (again,) = await service.discover_tools(spec("files"), CACHED)
+        assert again.definition == tool("read", "Reads.")
+        assert [one.summary for one in await gateway.list_tools("files")] == ["Reads."]
+
+
 async def test_a_reading_that_outlived_its_time_is_made_anew() -> None:
     server, config = FakeServer("files", [tool("new")]), spec("files")
     catalog = SqliteCatalog(Paths.of(os.environ).catalog)

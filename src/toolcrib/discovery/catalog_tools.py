@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from copy import deepcopy
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.freshness import Freshness
@@ -87,7 +87,9 @@ class CatalogTools:
                 )
 
 
-def _record(tool: Tool, learnt: LearntShape | None) -> dict[str, Any]:
-    is_known = learnt is not None and bool(learnt.schema) and learnt.fingerprint == tool.fingerprint
-    more = {"output_schema_json": learnt.schema} if learnt is not None and is_known else {}
-    return {"definition": tool.definition, **more}
+def _record(tool: Tool, learnt: LearntShape | None) -> Item:
+    # A copy: whoever changes what it was given must not change the catalog.
+    record = {"definition": deepcopy(tool.definition)}
+    if learnt is None or not learnt.schema or learnt.fingerprint != tool.fingerprint:
+        return record
+    return {**record, "output_schema_json": deepcopy(learnt.schema)}
