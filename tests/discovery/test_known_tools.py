@@ -257,6 +257,14 @@ async def test_an_old_file_of_a_configured_server_is_ignored_and_removed(launch:
         assert cache_files() == []
 
 
+async def test_a_file_of_a_former_launch_goes_when_its_time_is_over() -> None:
+    former = replace(spec("files"), launch=StdioLaunch("former"))
+    for age_seconds, left in ((86_390.0, ["tools_files.json"]), (86_410.0, [])):
+        write_cache_file(former, "invented", age_seconds=age_seconds)
+        async with open_discovery(settings=settings(spec("files")), opener=FakeServers()):
+            assert cache_files() == left
+
+
 async def test_the_file_of_a_server_goes_when_somebody_configures_it(tmp_path: Path) -> None:
     path = tmp_path / "toolcrib.yaml"
 

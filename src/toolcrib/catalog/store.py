@@ -67,8 +67,8 @@ class CatalogStore(Protocol):
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         """Replace what is known of a server, all or nothing; True when its set of definitions changed.
 
-        Clears its error, its staleness and its expiry. Entries without a name and repeated names are left out, the first one stays.
-        Of former launches under this name that left every configuration only the last few are kept.
+        Clears its error, its staleness and its expiry. Entries without a name and repeated names are left out, the first
+        one stays. Of former launches under this name that left every configuration only the last few are kept.
         """
 
     def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:

@@ -145,9 +145,10 @@ class MCPCache:
         return self._configured.fresh_tools(spec)
 
     def _drop_file(self, server: str, spec: ServerSpec) -> None:
-        kept = self._answers.peek(tools_key(server))
+        key = tools_key(server)
+        kept = self._answers.get(key, self._tool_ttl_seconds) or self._answers.peek(key)
         if kept is not None and kept.server == server and kept.launch in {"", spec.launch_key}:
-            self._answers.drop(tools_key(server))
+            self._answers.drop(key)
 
     def _get(self, key: str, ttl_seconds: float, belongs: Callable[[Answer], bool]) -> Answer | None:
         answer = self._answers.get(key, ttl_seconds)
