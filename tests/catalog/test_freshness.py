@@ -79,3 +79,7 @@ def test_a_broken_server_is_left_alone_for_what_is_left_of_the_wait(passed: floa
     failed = replace(record(), error="no", error_at=READ_AT, failures=2)
 
     assert Freshness().seconds_to_retry(failed, READ_AT + passed) == left
+
+
+def test_a_reading_that_somebody_expired_is_due_however_young_it_is() -> None:
+    assert Freshness().is_due(ENTRY, replace(record(), expired=True), READ_AT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import yaml
@@ -69,7 +70,7 @@ def test_warm_reads_what_is_not_known_and_then_nothing(machine: Machine) -> None
     assert first.code == 0
     counted = {key: first.json[key] for key in ("totalServers", "successful", "failed", "cachedTools")}
     assert counted == {"totalServers": 2, "successful": 2, "failed": 0, "cachedTools": 8}
-    assert (machine.paths.cache_dir / "tools_friendly.json").exists()
+    assert not list(machine.paths.cache_dir.glob("tools_*.json"))  # the catalog knows them
     log = machine.paths.logs_dir / "friendly.log"
     before = log.stat().st_size
     second = machine.run("warm")
@@ -77,6 +78,22 @@ def test_warm_reads_what_is_not_known_and_then_nothing(machine: Machine) -> None
     assert log.stat().st_size == before
     machine.run("warm", "--force", "friendly")
     assert log.stat().st_size > before
+
+
+def test_warm_leaves_alone_what_another_command_has_read_and_an_old_file_does_no_harm(machine: Machine) -> None:
+    machine.workshop("friendly")
+    old = machine.paths.cache_dir / "tools_friendly.json"
+    old.parent.mkdir(parents=True, exist_ok=True)
+    invented = {"cached_at": time.time(), "server": "friendly", "tools": [{"definition": {"name": "invented"}}]}
+    old.write_text(json.dumps(invented), encoding="utf-8")
+    assert len(machine.run("tools", "friendly", "--json").json["tools"]) == 7
+    log = machine.paths.logs_dir / "friendly.log"
+    before = log.stat().st_size
+
+    told = machine.run("warm", "--json").json
+    assert (told["fresh"], told["cachedTools"]) == (1, 7)
+    assert log.stat().st_size == before
+    assert not old.exists()
 
 
 def test_warm_counts_a_server_that_fails(machine: Machine) -> None:

@@ -219,6 +219,24 @@ def test_a_reading_clears_an_error_and_staleness(store: CatalogStore) -> None:
     assert store.servers()["files"] == ServerRecord("files", "files", IDENTITY, 3.0, None)
 
 
+def test_an_expired_server_keeps_its_tools_until_it_is_read_again(store: CatalogStore) -> None:
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
+    store.save_reading("web", "web", reading(), 1.0)
+    before = store.change_token()
+
+    store.expire(["files", "nobody"])
+    noticed = store.change_token()
+    store.expire(["files"])
+
+    assert before != noticed == store.change_token()
+    assert {key: record.expired for key, record in store.servers().items()} == {"files": True, "web": False}
+    assert names(store.tools("files")) == ["files:a"]
+    store.record_failure("files", "files", "it did not start", 2.0)
+    assert store.servers()["files"].expired
+    store.save_reading("files", "files", reading(definition("a")), 3.0)
+    assert not store.servers()["files"].expired
+
+
 def test_a_stale_server_keeps_its_tools_and_can_come_back(store: CatalogStore) -> None:
     store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.save_reading("web", "web", reading(), 1.0)
@@ -400,6 +418,17 @@ def test_what_was_learnt_comes_back_as_it_was_saved(store: CatalogStore) -> None
 
     assert store.learnt_shape("files", "a") == shape
     assert store.learnt_shape("files", "b") is None
+
+
+def test_what_was_learnt_of_one_server_is_given_at_once(store: CatalogStore) -> None:
+    store.save_reading("files", "files", reading(definition("a"), definition("b"), definition("c")), 1.0)
+    store.save_reading("web", "web", reading(definition("a")), 1.0)
+    shapes = {name: learnt(store, name, learnt_at=7.0) for name in ("a", "c")}
+    for shape in shapes.values():
+        store.save_shape(shape)
+
+    assert store.learnt_shapes("files") == shapes
+    assert store.learnt_shapes("web") == store.learnt_shapes("nobody") == {}
 
 
 def test_what_was_learnt_outlives_a_reading_that_brings_nothing_new(store: CatalogStore) -> None:

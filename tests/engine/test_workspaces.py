@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.fakes import FakeLink, FakeServer, FakeServers, eventually, text, tool
-from toolcrib import Caller, Gateway, Rights, load_settings
+from toolcrib import Caller, DiscoveryOptions, Gateway, Rights, load_settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_engine, open_workspace
 from toolcrib.model.server import ServerSpec, StdioLaunch
@@ -229,3 +229,19 @@ async def test_what_another_process_writes_is_taken_over_in_the_background(
         await eventually(lambda: len(engine.catalog.tools(spec)) == 3)
 
         assert "files:move_file" in await names(gateway, "move a file")
+
+
+async def test_the_service_of_one_workspace_knows_the_servers_of_another_from_the_catalog(
+    tmp_path: Path, servers: FakeServers
+) -> None:
+    here = write(tmp_path / "here.yaml", entry("mine", "files"))
+    there = write(tmp_path / "there.yaml", entry("shared", "mail"))
+    async with opened(servers, here, there) as (engine, (mine, theirs)):
+        assert await theirs.ready(20)
+        before = servers["mail"].count("tools/list")
+        (shared,) = theirs.settings.servers
+        found = await mine.discovery_service.discover_tools(shared, DiscoveryOptions(use_cache=True))
+
+        assert [one.tool_name for one in found] == [one.name for one in await theirs.list_tools("shared")]
+        assert servers["mail"].count("tools/list") == before
+        assert not list(engine.paths.cache_dir.glob("tools_*.json"))

@@ -30,10 +30,10 @@ class Freshness:
         return record.launch_key != spec.launch_key or self.is_old(record, now)
 
     def is_old(self, record: ServerRecord, now: float) -> bool:
-        """Whether a reading has outlived its time; one from the future (a clock was set back) has."""
+        """Whether a reading has outlived its time, or somebody expired it; one from the future (a clock was set back) has."""
         if record.read_at is None:
             return False
-        return not 0 <= now - record.read_at <= self._ttl(record)
+        return record.expired or not 0 <= now - record.read_at <= self._ttl(record)
 
     def seconds_to_retry(self, record: ServerRecord, now: float) -> float:
         """How long a server whose last reading failed should still be left alone."""

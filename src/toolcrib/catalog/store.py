@@ -17,7 +17,7 @@ LAUNCHES_KEPT = 3
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
     """One launch of a server as last seen, under the name it had then; times are unix seconds, and `read_at` is None where
-    it was never read.
+    it was never read. What is `expired` counts as old, however young it is.
 
     `failures` counts the readings that failed since the last one that did not; `error`, `error_at` and `error_code` are
     those of the last failure.
@@ -34,6 +34,7 @@ class ServerRecord:
     tool_count: int = 0
     failures: int = 0
     error_code: str = ""
+    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,8 @@ class CatalogStore(Protocol):
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         """Replace what is known of a server, all or nothing; True when its set of definitions changed.
 
-        Clears its error and its staleness. Entries without a name and repeated names are left out, the first one stays.
-        Of former launches under this name that left every configuration only the last few are kept.
+        Clears its error, its staleness and its expiry. Entries without a name and repeated names are left out, the first
+        one stays. Of former launches under this name that left every configuration only the last few are kept.
         """
 
     def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
@@ -79,6 +80,9 @@ class CatalogStore(Protocol):
 
     def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         """Mark servers as gone from the configuration (or, with `stale=False`, as back); unknown ones are ignored."""
+
+    def expire(self, launch_keys: Iterable[str]) -> None:
+        """Let what was read of servers count as old until they are read again; unknown ones are ignored."""
 
     def forget(self, launch_key: str) -> None:
         """Remove a server and its tools."""
@@ -94,6 +98,9 @@ class CatalogStore(Protocol):
 
     def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
         """What was learnt of a tool's results under its present definition; `tool` is the server's own name for it."""
+
+    def learnt_shapes(self, launch_key: str) -> dict[str, LearntShape]:
+        """What was learnt of the results of a server's tools, by the server's own names for them."""
 
     def save_shape(self, shape: LearntShape) -> None:
         """Keep what was learnt, unless more results than these are known of already.

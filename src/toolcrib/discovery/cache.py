@@ -1,35 +1,36 @@
-"""What servers and registries said a while ago, in memory and in files. Only a cache: the catalog is the truth."""
+"""What servers and registries said a while ago: of configured servers the catalog knows it, of all others files do."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import msgspec
-
 from toolcrib.discovery.cache_key import registry_key, tools_key
-from toolcrib.model.nesting import deeper_than
+from toolcrib.discovery.kept_answers import Answer, CacheFiles, KeptAnswers
+from toolcrib.model.server import ServerSpec
 
 DAY_SECONDS = 86_400.0
 HOUR_SECONDS = 3_600.0
-_MOST_IN_MEMORY = 1_000
-_MOST_NESTING = 80
 
 Item = Mapping[str, Any]
 
 
-class CacheFiles(Protocol):
-    """Small files by key. Nothing here raises: what cannot be read is not there, what cannot be written is lost."""
+class ConfiguredTools(Protocol):
+    """What is known of the tools of configured servers; usable from several threads."""
 
-    def read(self, key: str) -> bytes | None: ...
+    def find(self, server: str, launch: str | None) -> ServerSpec | None:
+        """The configured server that is launched so, or without a launch the one of this name."""
 
-    def write(self, key: str, data: bytes) -> None: ...
+    def fresh_tools(self, spec: ServerSpec) -> list[Item] | None:
+        """The records of its tools; None where they are not known, or count no longer."""
 
-    def delete(self, key: str) -> None: ...
+    def keep_schemas(self, spec: ServerSpec, tools: Sequence[Item]) -> None:
+        """Keep the output schemas that records have beside their definitions."""
 
-    def clear(self) -> None: ...
+    def expire(self, server: str | None) -> None:
+        """Let what is known of the servers of this name, or of all, count no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +41,11 @@ class CacheStats:
     misses: int = 0
 
 
-class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One file: whose answer it is, when it was given, and what it was."""
-
-    cached_at: float
-    server: str = ""
-    launch: str = ""
-    query: str = ""
-    tools: list[dict[str, Any]] | None = None
-    servers: list[dict[str, Any]] | None = None
-
-
-_decode = msgspec.json.Decoder(_Entry).decode
-
-
 class MCPCache:
-    """Answers kept for a time; safe to use from several threads. A time of 0 serves nothing."""
+    """Answers kept for a time; safe to use from several threads. A time of 0 serves nothing.
+
+    The tools of `configured` servers are not kept here: what is known of them is asked and expired where it is.
+    """
 
     def __init__(
         self,
@@ -64,20 +54,28 @@ class MCPCache:
         now: Callable[[], float],
         tool_ttl_seconds: float = DAY_SECONDS,
         registry_ttl_seconds: float = HOUR_SECONDS,
+        configured: ConfiguredTools | None = None,
     ) -> None:
-        self._files = files
+        self._answers = KeptAnswers(files, now)
         self._now = now
-        self.tool_ttl_seconds = tool_ttl_seconds
-        self.registry_ttl_seconds = registry_ttl_seconds
+        self._configured = configured
         self._lock = threading.Lock()
-        self._memory: dict[str, _Entry] = {}
         self._hits = 0
         self._misses = 0
+        self.configure(tool_ttl_seconds=tool_ttl_seconds, registry_ttl_seconds=registry_ttl_seconds)
 
     def configure(self, *, tool_ttl_seconds: float, registry_ttl_seconds: float) -> None:
-        """Let other times hold, for answers that are kept already too."""
-        self.tool_ttl_seconds = tool_ttl_seconds
-        self.registry_ttl_seconds = registry_ttl_seconds
+        """Let other times hold from now on, for what is kept already too."""
+        self._tool_ttl_seconds = tool_ttl_seconds
+        self._registry_ttl_seconds = registry_ttl_seconds
+
+    @property
+    def tool_ttl_seconds(self) -> float:
+        return self._tool_ttl_seconds
+
+    @property
+    def registry_ttl_seconds(self) -> float:
+        return self._registry_ttl_seconds
 
     @property
     def stats(self) -> CacheStats:
@@ -85,94 +83,84 @@ class MCPCache:
             return CacheStats(self._hits, self._misses)
 
     def get_tools(self, server: str, launch: str | None = None) -> list[Item] | None:
-        """What was stored for this server; with `launch`, only if it was started or reached in the same way then."""
+        """What is known of this server's tools; with `launch`, only if it was started or reached in the same way then."""
+        spec = self._find(server, launch)
+        if spec is not None:
+            return self._counted(self._from_configured(server, spec))
 
-        def belongs(entry: _Entry) -> bool:
-            return entry.server == server and launch in {None, entry.launch}
+        def belongs(answer: Answer) -> bool:
+            return answer.server == server and launch in {None, answer.launch}
 
-        entry = self._get(tools_key(server), self.tool_ttl_seconds, belongs)
-        return None if entry is None or entry.tools is None else [*entry.tools]
+        answer = self._get(tools_key(server), self._tool_ttl_seconds, belongs)
+        return self._counted(None if answer is None or answer.tools is None else [*answer.tools])
 
     def store_tools(self, server: str, tools: Sequence[Item], launch: str = "") -> None:
-        """Keep what a server said; `launch` is a fingerprint, since an address may hold a secret."""
-        if self.tool_ttl_seconds > 0:
+        """Keep what a server said; `launch` is a fingerprint, since an address may hold a secret.
+
+        Of a configured server only output schemas are kept: its tools are what the catalog read last.
+        """
+        if self._tool_ttl_seconds <= 0:
+            return
+        spec = self._find(server, launch)
+        if spec is not None and self._configured is not None:
+            self._configured.keep_schemas(spec, tools)
+        else:
             kept = [dict(tool) for tool in tools]
-            self._put(tools_key(server), _Entry(self._now(), server=server, launch=launch, tools=kept))
+            self._answers.put(tools_key(server), Answer(self._now(), server=server, launch=launch, tools=kept))
 
     def get_registry(self, query: str) -> list[Item] | None:
         """What the registry said to this query."""
-        entry = self._get(registry_key(query), self.registry_ttl_seconds, lambda entry: entry.query == query)
-        return None if entry is None or entry.servers is None else [*entry.servers]
+        answer = self._get(registry_key(query), self._registry_ttl_seconds, lambda answer: answer.query == query)
+        return self._counted(None if answer is None or answer.servers is None else [*answer.servers])
 
     def store_registry(self, query: str, servers: Sequence[Item]) -> None:
-        if self.registry_ttl_seconds > 0:
+        if self._registry_ttl_seconds > 0:
             kept = [dict(server) for server in servers]
-            self._put(registry_key(query), _Entry(self._now(), query=query, servers=kept))
+            self._answers.put(registry_key(query), Answer(self._now(), query=query, servers=kept))
 
     def clear(self) -> None:
-        """Forget everything, in memory and on disk."""
-        with self._lock:
-            self._memory.clear()
-        if self._files is not None:
-            self._files.clear()
+        """Forget everything, in memory and on disk; configured servers count as not read until they are read again."""
+        self._answers.clear()
+        if self._configured is not None:
+            self._configured.expire(None)
 
     def clear_server(self, server: str) -> None:
-        """Forget the tools of one server."""
-        self._drop(tools_key(server))
+        """Forget the tools of one server; a configured one counts as not read until it is read again."""
+        self._answers.drop(tools_key(server))
+        if self._configured is not None:
+            self._configured.expire(server)
 
-    def _get(self, key: str, ttl_seconds: float, belongs: Callable[[_Entry], bool]) -> _Entry | None:
-        entry = self._fresh(key, ttl_seconds)
-        found = entry if entry is not None and belongs(entry) else None
+    def drop_files_of(self, specs: Iterable[ServerSpec]) -> None:
+        """Remove what was kept of servers before they were configured, or by an earlier version."""
+        for spec in specs:
+            self._drop_file(spec.name, spec)
+
+    def _find(self, server: str, launch: str | None) -> ServerSpec | None:
+        return None if self._configured is None else self._configured.find(server, launch)
+
+    def _from_configured(self, server: str, spec: ServerSpec) -> list[Item] | None:
+        self._drop_file(server, spec)
+        if self._configured is None or self._tool_ttl_seconds <= 0:
+            return None
+        return self._configured.fresh_tools(spec)
+
+    def _drop_file(self, server: str, spec: ServerSpec) -> None:
+        key = tools_key(server)
+        kept = self._answers.get(key, self._tool_ttl_seconds) or self._answers.peek(key)
+        if kept is not None and kept.server == server and kept.launch in {"", spec.launch_key}:
+            self._answers.drop(key)
+
+    def _get(self, key: str, ttl_seconds: float, belongs: Callable[[Answer], bool]) -> Answer | None:
+        answer = self._answers.get(key, ttl_seconds)
+        if answer is None or not belongs(answer):
+            return None
+        self._answers.remember(key, answer)
+        return answer
+
+    def _counted(self, found: list[Item] | None) -> list[Item] | None:
         with self._lock:
             if found is None:
                 self._misses += 1
             else:
                 self._hits += 1
-                self._remember(key, found)
         return found
-
-    def _fresh(self, key: str, ttl_seconds: float) -> _Entry | None:
-        if ttl_seconds <= 0:
-            return None
-        with self._lock:
-            entry = self._memory.get(key)
-        if entry is None:
-            entry = self._from_file(key)
-        if entry is None or 0 <= self._now() - entry.cached_at <= ttl_seconds:
-            return entry
-        self._drop(key)
-        return None
-
-    def _from_file(self, key: str) -> _Entry | None:
-        data = self._files.read(key) if self._files is not None else None
-        try:
-            return None if data is None else _usable(_decode(data))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-
-    def _put(self, key: str, entry: _Entry) -> None:
-        try:
-            data = msgspec.json.encode(entry)
-        except UnicodeEncodeError:
-            return  # half a surrogate pair: read the server again next time rather than change what it said
-        with self._lock:
-            self._remember(key, entry)
-        if self._files is not None:
-            self._files.write(key, data)
-
-    def _remember(self, key: str, entry: _Entry) -> None:
-        self._memory[key] = entry
-        if len(self._memory) > _MOST_IN_MEMORY:
-            del self._memory[next(iter(self._memory))]
-
-    def _drop(self, key: str) -> None:
-        with self._lock:
-            self._memory.pop(key, None)
-        if self._files is not None:
-            self._files.delete(key)
-
-
-def _usable(entry: _Entry) -> _Entry | None:
-    """The entry, unless somebody wrote into its file what we would not have taken from a server."""
-    items = [*(entry.tools or ()), *(entry.servers or ())]
-    return None if deeper_than(items, _MOST_NESTING) else entry

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 
 from toolcrib.catalog.followed import FollowedCatalog
-from toolcrib.catalog.freshness import Freshness
 from toolcrib.errors import StoreUnavailable, ToolcribError
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import ServerSpec
@@ -26,11 +25,9 @@ class Journal:
         self,
         catalog: FollowedCatalog,
         specs: Callable[[], Mapping[str, ServerSpec]],
-        freshness: Callable[[], Freshness],
     ) -> None:
         self._catalog = catalog
         self._specs = specs
-        self._freshness = freshness
         self._failures: dict[str, ToolcribError] = {}
 
     def failure(self, spec: ServerSpec) -> ToolcribError | None:
@@ -48,16 +45,17 @@ class Journal:
     def forget_failure(self, spec: ServerSpec) -> None:
         self._failures.pop(spec.launch_key, None)
 
-    def is_wanted(self, spec: ServerSpec) -> bool:
-        """Whether the catalog lacks a fresh reading of a configured server."""
-        return self._is_ours(spec) and self._freshness().is_due(spec, self._catalog.record(spec), self._catalog.now())
+    async def catch_up(self) -> None:
+        """Take over what other processes have written down by now."""
+        await self._catalog.follow()
 
-    async def keep(self, spec: ServerSpec, reading: ServerReading) -> None:
-        """Write down a reading that somebody else made, if it can be."""
+    async def keep(self, spec: ServerSpec, reading: ServerReading) -> bool:
+        """Write down a reading that somebody else made, if it can be; False where the server is not a configured one."""
         try:
             await self.save(spec, reading)
         except StoreUnavailable as trouble:
             log.warning("%s: the catalog could not be used: %s", spec.name, trouble.message)
+        return self._entry(spec) is not None
 
     async def keep_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
         """Write down why somebody else could not read a server, if it can be."""
@@ -68,18 +66,21 @@ class Journal:
 
     async def save(self, spec: ServerSpec, reading: ServerReading) -> None:
         """Write down what a configured server told; any other server is none of our business."""
-        if not self._is_ours(spec):
+        entry = self._entry(spec)
+        if entry is None:
             return
-        self.forget_failure(spec)
+        self.forget_failure(entry)
         for warning in reading.warnings:
-            log.warning("%s: %s", spec.name, warning)
-        await self._catalog.save_reading(spec, reading)
+            log.warning("%s: %s", entry.name, warning)
+        await self._catalog.save_reading(entry, reading)
 
     async def save_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
         """Write down why a configured server could not be read."""
-        if self._is_ours(spec):
-            self.note_failure(spec, error)
-            await self._catalog.save_failure(spec, error.message[:MOST_REASON_CHARACTERS], error.code)
+        entry = self._entry(spec)
+        if entry is not None:
+            self.note_failure(entry, error)
+            await self._catalog.save_failure(entry, error.message[:MOST_REASON_CHARACTERS], error.code)
 
-    def _is_ours(self, spec: ServerSpec) -> bool:
-        return not spec.is_foreign and spec.launch_key in self._specs()
+    def _entry(self, spec: ServerSpec) -> ServerSpec | None:
+        """The configured server that is launched as this one, under whatever name."""
+        return None if spec.is_foreign else self._specs().get(spec.launch_key)

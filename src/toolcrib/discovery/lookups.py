@@ -63,7 +63,7 @@ class Lookups:
             if self._journal is not None:
                 await self._journal.keep_failure(spec, error)
             raise
-        await asyncio.to_thread(self._cache.store_tools, spec.name, records, spec.launch_key)
+        await asyncio.to_thread(self._cache.store_tools, spec.name, records, _fingerprint(spec))
         return records
 
     async def items(self, spec: ServerSpec, kind: ListKind, options: DiscoveryOptions) -> ServerListing:
@@ -84,9 +84,9 @@ class Lookups:
     async def _cached(self, spec: ServerSpec, options: DiscoveryOptions) -> list[Record] | None:
         if not options.use_cache or options.force_refresh:
             return None
-        if self._journal is not None and self._journal.is_wanted(spec):
-            return None
-        return await asyncio.to_thread(self._cache.get_tools, spec.name, spec.launch_key)
+        if self._journal is not None:
+            await self._journal.catch_up()
+        return await asyncio.to_thread(self._cache.get_tools, spec.name, _fingerprint(spec))
 
     async def _visit(
         self,
@@ -102,9 +102,7 @@ class Lookups:
     async def _read(self, visit: Visit, spec: ServerSpec, options: DiscoveryOptions) -> list[Record]:
         reading = await visit.read()
         self._met(spec, reading.identity)
-        if self._journal is not None and self._known.has(spec):
-            await self._journal.keep(spec, reading)
-        else:
+        if self._journal is None or not await self._journal.keep(spec, reading):
             _report(spec, reading.warnings)
         records = self._conversion.records(reading.tools)
         if options.calls_tools and spec.origin.source != FROM_REGISTRY:
@@ -122,6 +120,11 @@ class Lookups:
         self._identities[endpoint_of(spec)] = identity
         if len(self._identities) > _MOST_IDENTITIES:
             del self._identities[next(iter(self._identities))]
+
+
+def _fingerprint(spec: ServerSpec) -> str:
+    """How a server is reached. One that nobody configured so may say other things, though its launch is the same."""
+    return f"{spec.origin.source} {spec.launch_key}" if spec.is_foreign else spec.launch_key
 
 
 def _report(spec: ServerSpec, warnings: Iterable[str]) -> None:

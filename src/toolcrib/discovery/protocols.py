@@ -46,10 +46,11 @@ class StrangerCheck(Protocol):
 class ReadingJournal(Protocol):
     """Where readings of configured servers are written down; it takes no notice of any other server."""
 
-    def is_wanted(self, spec: ServerSpec) -> bool:
-        """Whether a server must be read although a cache may know it."""
+    async def catch_up(self) -> None:
+        """Take over what other processes have written down by now."""
 
-    async def keep(self, spec: ServerSpec, reading: ServerReading) -> None: ...
+    async def keep(self, spec: ServerSpec, reading: ServerReading) -> bool:
+        """Write a reading down, and tell what is odd about it; False where the server is not a configured one."""
 
     async def keep_failure(self, spec: ServerSpec, error: ToolcribError) -> None: ...
 

@@ -49,7 +49,6 @@ class CatalogRefresher:
         max_parallel: int,
         freshness: Freshness,
         always_reread: bool = False,
-        on_read: Callable[[ServerSpec], None] = lambda _: None,
         aside: Aside = asyncio.to_thread,
     ) -> None:
         self._catalog = catalog
@@ -58,7 +57,6 @@ class CatalogRefresher:
         self._freshness = freshness
         self._leases = Leases(catalog.store, owner, catalog.now, aside)
         self._always_reread = always_reread
-        self._on_read = on_read
         self._turns = Turns(max_parallel)
         self._retry_turns = Turns(PARALLEL_RETRIES)
         # All by launch key.
@@ -72,7 +70,7 @@ class CatalogRefresher:
         self._retries = Timers(self._try_anew)
         self._tries_anew = False
         self._looking: set[asyncio.Task[None]] = set()
-        self.journal = Journal(catalog, specs, lambda: self._freshness)
+        self.journal = Journal(catalog, specs)
         self._read_here: set[str] = set()
         # Servers whose tools count no longer, and whether a reading that begins after that is under way.
         self._expired: dict[str, bool] = {}
@@ -306,4 +304,3 @@ class CatalogRefresher:
             )
             return
         await self.journal.save(spec, reading)
-        self._on_read(spec)

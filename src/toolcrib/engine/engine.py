@@ -19,6 +19,7 @@ from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.fixed_settings import fixed_values
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.discovery.catalog_tools import CatalogTools
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.reads import ConfiguredReads, ServerReads
 from toolcrib.discovery.refresher import CatalogRefresher
@@ -94,7 +95,8 @@ class Engine:
         owner = secrets.token_hex(8)
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
         self.reads = ServerReads(self.pool, self.limiter)
-        self.cache = open_cache(settings, self.paths)
+        known = CatalogTools(self.catalog, self.entries, lambda: freshness(self.settings))
+        self.cache = open_cache(settings, self.paths, known)
         self.refresher = self._opened_refresher(owner)
         # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
         self.started_with = {} if face == "stdio" else fixed_values(settings)
@@ -167,6 +169,7 @@ class Engine:
         await self.catalog.follow()
         await self.pool.serve(self.entries())
         await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
+        await asyncio.to_thread(self.cache.drop_files_of, self.entries())
         self.indexer.notice()
         if self.reads_due:
             self.refresher.refresh_due()
@@ -200,8 +203,6 @@ class Engine:
             max_parallel=self.settings.max_parallel_discoveries,
             freshness=freshness(self.settings),
             always_reread=not self.settings.cache_enabled,
-            # The catalog knows better from now on.
-            on_read=lambda spec: self.cache.clear_server(spec.name),
         )
 
     async def _follow(self) -> None:

@@ -12,7 +12,7 @@ from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.discovery.cache import MCPCache
+from toolcrib.discovery.cache import ConfiguredTools, MCPCache
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.limits.retry import RetryPolicy
@@ -124,11 +124,17 @@ def call_limit(settings: Settings, spec: ServerSpec | None = None) -> RateLimitC
     return None if rate is None else RateLimitConfig(rate, max(1, math.ceil(rate)))
 
 
-def open_cache(settings: Settings, paths: Paths, now: Callable[[], float] = time.time) -> MCPCache:
+def open_cache(
+    settings: Settings,
+    paths: Paths,
+    configured: ConfiguredTools | None = None,
+    now: Callable[[], float] = time.time,
+) -> MCPCache:
     """The service's cache in the cache folder; nothing is written by opening it."""
     return MCPCache(
         FolderCache(paths.cache_dir),
         now=now,
         tool_ttl_seconds=settings.tool_cache_ttl_seconds,
         registry_ttl_seconds=settings.registry_cache_ttl_seconds,
+        configured=configured,
     )

@@ -86,6 +86,14 @@ class MemoryCatalog:
                     self._servers[launch_key] = replace(record, stale=stale)
                     self._changes += 1
 
+    def expire(self, launch_keys: Iterable[str]) -> None:
+        with self._lock:
+            for launch_key in launch_keys:
+                record = self._servers.get(launch_key)
+                if record is not None and not record.expired:
+                    self._servers[launch_key] = replace(record, expired=True)
+                    self._changes += 1
+
     def forget(self, launch_key: str) -> None:
         with self._lock:
             self._tools.pop(launch_key, None)
@@ -117,6 +125,10 @@ class MemoryCatalog:
     def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
         with self._lock:
             return self._shapes.get((launch_key, tool))
+
+    def learnt_shapes(self, launch_key: str) -> dict[str, LearntShape]:
+        with self._lock:
+            return {tool: shape for (launch, tool), shape in self._shapes.items() if launch == launch_key}
 
     def save_shape(self, shape: LearntShape) -> None:
         with self._lock:

@@ -31,7 +31,7 @@ _KEYS_A_QUERY = 500
 
 _SERVERS = """
 SELECT name, launch_key, identity, read_at, ttl_seconds, error, error_at, stale,
-       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code
+       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired
 FROM servers ORDER BY name, launch_key
 """
 _TOOLS = "SELECT servers.name, definition, fingerprint FROM tools JOIN servers USING (launch_key)"
@@ -39,7 +39,8 @@ _SAVE_SERVER = """
 INSERT INTO servers (launch_key, name, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (launch_key) DO UPDATE SET
     name = excluded.name, identity = excluded.identity, read_at = excluded.read_at,
-    ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0, failures = 0, error_code = ''
+    ttl_seconds = excluded.ttl_seconds, error = '', error_at = NULL, stale = 0, failures = 0, error_code = '',
+    expired = 0
 """
 # Every edit of an entry is another launch: without this, each would leave its tools behind for ever.
 _FORGET_FORMER_LAUNCHES = """
@@ -67,6 +68,9 @@ ON CONFLICT (launch_key, tool) DO UPDATE SET
     fingerprint = excluded.fingerprint, shape = excluded.shape, samples = excluded.samples, origin = excluded.origin,
     drift = excluded.drift, learnt_at = excluded.learnt_at
 WHERE excluded.samples >= learnt_shapes.samples OR excluded.fingerprint <> learnt_shapes.fingerprint
+"""
+_SHAPES = """
+SELECT launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at FROM learnt_shapes WHERE launch_key = ?
 """
 _TAKE_LEASE = """
 INSERT INTO leases (launch_key, owner, expires_at) VALUES (:launch_key, :owner, :expires_at)
@@ -125,6 +129,15 @@ class SqliteCatalog:
             if marked.rowcount > 0:
                 _note_change(db)
 
+    def expire(self, launch_keys: Iterable[str]) -> None:
+        with self._writer.transaction() as db:
+            marked = db.executemany(
+                "UPDATE servers SET expired = 1 WHERE launch_key = ? AND NOT expired",
+                [(launch_key,) for launch_key in launch_keys],
+            )
+            if marked.rowcount > 0:
+                _note_change(db)
+
     def forget(self, launch_key: str) -> None:
         with self._writer.transaction() as db:
             if db.execute("DELETE FROM servers WHERE launch_key = ?", (launch_key,)).rowcount:
@@ -153,13 +166,14 @@ class SqliteCatalog:
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def learnt_shape(self, launch_key: str, tool: str) -> LearntShape | None:
-        query = """
-        SELECT launch_key, tool, fingerprint, shape, samples, origin, drift, learnt_at FROM learnt_shapes
-        WHERE launch_key = ? AND tool = ?
-        """
         with self._reader.connection() as db:
-            row = db.execute(query, (launch_key, tool)).fetchone()
+            row = db.execute(f"{_SHAPES} AND tool = ?", (launch_key, tool)).fetchone()
             return None if row is None else _learnt_shape(row)
+
+    def learnt_shapes(self, launch_key: str) -> dict[str, LearntShape]:
+        with self._reader.connection() as db:
+            shapes = (_learnt_shape(row) for row in db.execute(_SHAPES, (launch_key,)))
+            return {shape.tool: shape for shape in shapes}
 
     def save_shape(self, shape: LearntShape) -> None:
         values = {
@@ -223,9 +237,20 @@ def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
 
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
-    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, *counted = row
+    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tools, failures, error_code, expired = row
     return ServerRecord(
-        name, launch, read_identity(identity), read_at, ttl_seconds, error, error_at, bool(stale), *counted
+        name,
+        launch,
+        read_identity(identity),
+        read_at,
+        ttl_seconds,
+        error,
+        error_at,
+        bool(stale),
+        tools,
+        failures,
+        error_code,
+        bool(expired),
     )
 
 
