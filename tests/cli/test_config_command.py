@@ -150,3 +150,22 @@ def test_the_gateway_people_run_takes_over_an_edit_on_reload(machine: Machine) -
         finally:
             gateway.send_signal(signal.SIGTERM)
             gateway.wait(20)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_reload_names_the_settings_that_wait_for_a_restart(machine: Machine) -> None:
+    machine.workshop("friendly")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with machine.start("serve", "--http", "--port", "0", **pipes) as gateway:
+        try:
+            eventually(lambda: machine.run("config", "reload", "--json").json["reloaded"] == [gateway.pid])
+            assert "estart" not in machine.run("config", "reload").out
+            machine.workshop("friendly", more="http: {port: 9000, path: /other, requestTimeout: 5}\nmaxCalls: 7\n")
+            assert machine.run("config", "reload", "--json").json["needRestart"] == ["http.path", "http.port"]
+            told = machine.run("config", "reload").out
+            assert "Restart the gateway to use the new values of http.path, http.port." in told
+            assert gateway.stderr is not None
+            assert any("restart the gateway to use the new values of http.port" in line for line in gateway.stderr)
+        finally:
+            gateway.send_signal(signal.SIGTERM)
+            gateway.wait(20)

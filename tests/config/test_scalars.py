@@ -78,6 +78,7 @@ BAD = [
     ("callTimeout", float("inf"), "found inf"),
     ("maxCalls", 1.5, "expected a whole number of at least 1, found 1.5"),
     ("maxResultBytes", 0, "expected a whole number of bytes, at least 1, found 0"),
+    ("maxQueryCharacters", 4097, "expected a whole number of characters from 1 to 4096, found 4097"),
     ("http.port", 70_000, "expected a whole number from 0 to 65535, found 70000"),
     ("http.host", "", "expected text, found ''"),
     ("http.allowedHosts", "a", "expected a list of texts, found 'a'"),

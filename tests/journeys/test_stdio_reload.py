@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 import os
 import signal
 import time
 
 from mcp import Client
 
-from tests.journeys.stdio_gateway import Workshop, ask, eventually, execute, failure, run
+from tests.journeys.stdio_gateway import (
+    BOUND_SECONDS,
+    LineClient,
+    Workshop,
+    ask,
+    eventually,
+    execute,
+    execution,
+    failure,
+    run,
+)
+from toolcrib.wire.jsonrpc import PARSE_ERROR
 
 QUICK = {"reloadInterval": 0.1}
 NEVER = {"reloadInterval": 3600}
@@ -123,3 +136,38 @@ async def test_a_file_that_is_gone_for_a_moment_changes_nothing(workshop: Worksh
         await until_servers(client, {"one", "two"})
 
     assert len(one.starts) == 1
+
+
+async def test_a_longer_result_passes_once_its_limit_was_raised(workshop: Workshop):
+    one, small = workshop.scripted("one"), {"maxStdioLineBytes": 16_000, "maxStdioResultBytes": 16_000, **QUICK}
+    workshop.configure({"one": one}, **small)
+
+    async with workshop.client() as client:
+        refused = failure(await execute(client, "one", "big", characters=20_000))
+        assert "longer than 16000 bytes" in refused["message"]
+        assert await run(client, "one", "echo", text="x") == "x"
+        workshop.configure({"one": one, "two": workshop.scripted("two")}, **{**small, "maxStdioResultBytes": 40_000})
+        await until_servers(client, {"one", "two"})
+        assert len(await run(client, "one", "big", characters=20_000)) >= 20_000
+
+
+async def until_listed(client: LineClient, server: str) -> None:
+    async with asyncio.timeout(BOUND_SECONDS):
+        numbers = itertools.count(100)
+        while server not in json.dumps(await client.call(next(numbers), "list_mcp_servers")):
+            pass
+
+
+async def test_a_longer_message_of_the_client_is_read_once_the_limit_was_raised(workshop: Workshop):
+    workshop.configure({}, maxStdioLineBytes=2000, **NEVER)
+    long = execution(1, "nobody", "tool", text="x" * 3000)
+
+    async with workshop.lines() as client:
+        await client.initialize()
+        client.send(long)
+        assert (await client.answer(None))["error"]["code"] == PARSE_ERROR
+        workshop.configure({"one": workshop.scripted("one")}, maxStdioLineBytes=20_000, **NEVER)
+        os.kill(workshop.gateway(), signal.SIGHUP)
+        await until_listed(client, "one")
+        client.send(long)
+        assert "SERVER_NOT_FOUND" in json.dumps(await client.answer(1))

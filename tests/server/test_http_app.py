@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,28 @@ async def test_a_body_above_the_limit_is_refused_before_it_is_read(tmp_path: Pat
         assert "at most 4096" in answer["error"]["message"]
         assert (await client.post(b" " * 20_001, **modern_headers(era))).status_code == 413
         assert (await client.http.post(client.url, content=in_pieces(), headers=credentials())).status_code == 413
+
+
+async def test_the_limit_on_bodies_holds_for_requests_that_need_none(tmp_path: Path, era: str) -> None:
+    async with http_face(write_config(tmp_path, {}, maxHttpBodyBytes=20_000)) as face:
+        client = await face.open(era)
+        headers = {**credentials(), **client.session, **modern_headers(era)}
+        sent = await client.http.request("DELETE", client.url, content=in_pieces(), headers=headers)
+        assert sent.status_code == 413
+
+
+async def test_a_larger_body_is_read_once_the_limit_was_raised(tmp_path: Path, era: str) -> None:
+    config = write_config(tmp_path, {}, maxHttpBodyBytes=20_000, reloadInterval=0.05)
+    async with http_face(config) as face:
+        client = await face.open(era)
+        large = {"name": "search_tools", "arguments": {"query": "x" * 30_000}}
+        assert (await client.post({"jsonrpc": "2.0", "id": 1, "params": large})).status_code == 413
+        write_config(tmp_path, {}, maxHttpBodyBytes=40_000, reloadInterval=0.05)
+        async with asyncio.timeout(10):
+            while (await client.post(b" " * 30_000)).status_code == 413:
+                pass
+        (answer,) = await client.request("tools/call", large)
+        assert "at most 4096" in answer["error"]["message"]
 
 
 async def in_pieces() -> Any:

@@ -168,6 +168,19 @@ async def test_a_full_house_is_told_with_503_and_those_inside_are_served_on() ->
         assert (await client.get("/echo")).status_code == 200
 
 
+async def test_a_raised_limit_lets_more_connections_in_at_once() -> None:
+    place = Place(ConnectionLimits(connections=1))
+    async with place.open() as client:
+        await place.busy(client, 1)
+        async with httpx2.AsyncClient(base_url=place.url, timeout=BOUND_SECONDS) as late:
+            refused = await late.get("/echo")
+            place.limits = ConnectionLimits(connections=2)
+            served = await late.get("/echo")
+        place.done.set()
+
+        assert (refused.status_code, served.status_code) == (503, 200)
+
+
 async def test_connections_that_ask_for_nothing_make_room_for_those_that_do() -> None:
     place = Place(ConnectionLimits(connections=20))
     async with place.open() as client:

@@ -109,6 +109,18 @@ def test_a_full_file_moves_on_and_the_oldest_is_dropped(path: Path) -> None:
     ]
 
 
+def test_other_limits_hold_from_the_next_record_on(path: Path) -> None:
+    audit = AuditFile(path, max_bytes=1_000_000, files=5, on_trouble=no_trouble)
+    for number in range(10):
+        audit.append(record(tool=str(number)))
+    audit.configure(max_bytes=10, files=2)
+    for number in range(10, 13):
+        audit.append(record(tool=str(number)))
+
+    assert [line["tool"] for line in lines(path.with_name("audit.jsonl.1"), path)] == ["11", "12"]
+    assert not path.with_name("audit.jsonl.2").exists()
+
+
 def test_one_record_larger_than_a_file_is_still_kept(path: Path) -> None:
     audit = AuditFile(path, max_bytes=10, files=2, on_trouble=no_trouble)
     audit.append(record(tool="1"))

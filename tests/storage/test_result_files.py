@@ -56,6 +56,17 @@ def test_a_result_comes_back_for_its_caller_as_often_as_asked(shelf: Shelf) -> N
     assert [results.get("me", handle), results.get("me", handle)] == [b"\x00large\xff"] * 2
 
 
+def test_another_time_and_another_size_hold_for_results_that_are_kept_already(shelf: Shelf) -> None:
+    results = shelf.open(keep_seconds=10)
+    first = results.put("me", b"data")
+    shelf.now += 20
+    results.configure(keep_seconds=60, max_total_bytes=10)
+
+    assert results.get("me", first) == b"data"
+    with pytest.raises(StoreUnavailable):
+        results.put("me", b"more than fits")
+
+
 def test_a_result_survives_a_restart(shelf: Shelf) -> None:
     handle = shelf.open().put("me", b"data")
 

@@ -26,8 +26,8 @@ def settings_table() -> str:
 def settings_text() -> str:
     """The same as plain text, for a terminal."""
     return "\n".join(
-        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable}{'' if scalar.reloads else '; needs a restart'})\n"
-        f"    {_described(scalar).replace('`', '')}"
+        f"{scalar.key}  (default: {_default(scalar)}; {scalar.variable})\n"
+        f"    {_described(scalar).replace('`', '')}{'' if scalar.reloads else ' Needs a restart.'}"
         for scalar in SCALARS
     )
 

@@ -176,7 +176,9 @@ class Settings:
     max_calls_per_server: int = count(
         "maxCallsPerServer", 32, "How many calls run on one server at the same time; further ones wait."
     )
-    max_calls: int = count("maxCalls", 256, "How many calls run on all servers at the same time; further ones wait.")
+    max_calls: int = count(
+        "maxCalls", 256, "How many calls run on all servers at the same time; further ones are refused."
+    )
     max_starts_per_minute: int = count(
         "maxStartsPerMinute",
         5,
