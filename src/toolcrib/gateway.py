@@ -334,5 +334,5 @@ class Gateway:
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:
     told = result.text or (result.structured_json or b"").decode()
-    message = told or "the tool reported a failure without words"
+    message = told or "the tool reported a failure without a message"
     return ExecutionError("TOOL_EXECUTION_ERROR", message, call.server, call.tool)

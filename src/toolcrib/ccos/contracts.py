@@ -81,7 +81,9 @@ def contract_for(tool: Tool, spec: ServerSpec) -> ToolContract:
     """The contract of a tool, given under the server's own name for it."""
     launch = spec.launch
     if not spec.contract or not isinstance(launch, RemoteLaunch):
-        raise ValidationError(f"{spec.name} is no external endpoint", hint="Contracts are for external endpoints only.")
+        raise ValidationError(
+            f"{spec.name} is not an external endpoint", hint="Contracts are for external endpoints only."
+        )
     return ToolContract(
         tool.name,
         {"address": launch.url},
@@ -136,7 +138,7 @@ class RemoteMcpEngine:
 def _fallback(name: str, description: str, parameters: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": name,
-        "description": f"{description}; assumed, its server could not be asked",
+        "description": f"{description}; assumed, because its server could not be read",
         "inputSchema": {
             "type": "object",
             "properties": {parameter: {"type": "string"} for parameter in parameters},

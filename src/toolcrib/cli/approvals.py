@@ -114,7 +114,7 @@ def _already(output: Output, proposal: Proposal) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "unchanged": True})
     else:
-        output.out.paragraph(f"{proposal.server} is {proposal.state} already; nothing was changed")
+        output.out.paragraph(f"{proposal.server} is already {proposal.state}; nothing was changed")
     return OK
 
 

@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
-            raise UsageError(self, f"there is nothing to do with {word!r}", _see_help(self))
+            raise UsageError(self, f"unexpected argument {word!r}", _see_help(self))
         name = word.partition("=")[0]
         raise UsageError(
             self, f"there is no option {name}", _meant(name, self._option_string_actions) or _see_help(self)

@@ -139,7 +139,7 @@ def _listen(host: str, port: int) -> socket.socket:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         raise ConfigurationError(
             [Problem("http.host and http.port", f"{host}, port {port} can't be used: {reason}")],
-            hint="Stop what uses it, or choose another with --host and --port (0 takes a free port).",
+            hint="Stop the program that uses it, or choose another with --host and --port (0 takes a free port).",
         ) from problem
 
 

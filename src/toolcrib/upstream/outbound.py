@@ -45,7 +45,7 @@ def _check_shape(parts: SplitResult, port: int) -> None:
     if parts.scheme != "https" or not parts.hostname:
         raise ValidationError("only https addresses are asked before a person has approved them", hint=_HINT)
     if port < _LOWEST_FREE_PORT and port not in _WEB_PORTS:
-        raise ValidationError(f"port {port} is not one that servers of this kind have", hint=_HINT)
+        raise ValidationError(f"port {port} is not a usual port for such a server", hint=_HINT)
 
 
 def _chosen(specs: Mapping[str, ServerSpec]) -> set[tuple[str | None, int]]:

@@ -60,7 +60,7 @@ class Family:
 
     def __init__(self, leader: int) -> None:
         if leader <= 1:
-            raise ValueError(f"{leader} is no process group of ours")
+            raise ValueError(f"{leader} is not one of our process groups")
         self._group = leader
         self._is_group_gone = False
         self._strays: dict[int, int] = {}
