@@ -34,7 +34,7 @@ FIRST_READING_SECONDS = 3.0
 
 
 class Connections(Protocol):
-    """Whoever holds the connections to servers, and knows how each stands."""
+    """Whoever holds the connections to servers, and knows the state of each."""
 
     def status(self, spec: ServerSpec) -> ServerStatus: ...
 

@@ -1,4 +1,4 @@
-"""Adopting: the servers of clients go behind the counter, and each client gets one entry for it."""
+"""Adopting: the servers of clients move into Toolcrib, and each client gets one entry for it."""
 
 from __future__ import annotations
 

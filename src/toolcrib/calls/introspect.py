@@ -94,7 +94,7 @@ def _looks_failed(value: Any) -> bool:
 
 
 class Introspector:
-    """Finds out what tools behind the counter return; its calls pass the same checks and the same audit as any."""
+    """Finds out what tools return; its calls pass the same checks and the same audit as any."""
 
     def __init__(
         self,

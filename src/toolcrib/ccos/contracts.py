@@ -62,12 +62,12 @@ def external_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
 
 
 def public_name(name: str, spec: ServerSpec) -> str:
-    """What a tool that its server calls `name` is called behind the counter."""
+    """The name we give a tool that its server calls `name`."""
     return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
 
 
 def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
-    """The tool as it stands behind the counter."""
+    """The tool as we offer it."""
     prefixed = Tool(tool.server, spec.prefix + tool.name, tool.definition) if spec.prefix else tool
     return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
 

@@ -33,7 +33,7 @@ def _add(options: argparse.Namespace) -> int:
 
 def _with_server(own: OwnFile, name: str, entry: dict[str, Any]) -> bytes:
     if own.place_of(name):
-        raise ValidationError(f"'{name}' is already in {own.path}", hint=f"`toolcrib remove {name}` takes it out.")
+        raise ValidationError(f"'{name}' is already in {own.path}", hint=f"`toolcrib remove {name}` removes it.")
     return own.with_servers({name: entry})
 
 
