@@ -386,7 +386,7 @@ async def test_a_tool_that_says_it_failed_is_an_error_with_its_words_and_its_res
     ("failed", "message"),
     [
         ({"content": [], "isError": True, "structuredContent": {"errno": 28}}, '{"errno": 28}'),
-        ({"content": [], "isError": True}, "the tool reported a failure without words"),
+        ({"content": [], "isError": True}, "the tool reported a failure without a message"),
     ],
 )
 async def test_a_failure_without_text_still_has_a_message(failed: dict[str, Any], message: str) -> None:

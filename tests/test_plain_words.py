@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -45,3 +46,35 @@ def test_no_test_is_named_after_such_a_paper() -> None:
 
     assert len(tests) > 2_000
     assert [name for name in (*(file.stem for file in files), *tests) if IN_NAMES.search(name)] == []
+
+
+# A metaphor or a turn of phrase that a reader has to guess at; in what is printed, logged, or sent to a model.
+TO_GUESS_AT = re.compile(
+    r"\bcounter\b|\bshel(?:f|ves|ved)\b|\bstrangers?\b|\bstock\b|\bfull house\b"
+    r"|\b(?:is|are|was|were) told\b|\bstands? (?:twice|alone|beside|in for)\b|\bwhat is odd\b",
+    re.IGNORECASE,
+)
+# Vocabularies of the search and of topics: words that anybody may use of a tool.
+WORDS_OF_OTHERS = ("search", "topics")
+
+
+def spoken(file: Path) -> list[tuple[int, str]]:
+    """The texts in a module that may be shown to somebody: every literal but the docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    literals = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in quiet)
+    return [(node.lineno, node.value) for node in literals if isinstance(node.value, str) and " " in node.value]
+
+
+def test_messages_need_no_guessing() -> None:
+    source = ROOT / "src" / "toolcrib"
+    files = [file for file in source.rglob("*.py") if file.relative_to(source).parts[0] not in WORDS_OF_OTHERS]
+
+    found = [
+        f"{file.relative_to(ROOT)}:{line} {text}"
+        for file in files
+        for line, text in spoken(file)
+        if TO_GUESS_AT.search(text)
+    ]
+    assert len(files) > 300
+    assert found == []

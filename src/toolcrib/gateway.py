@@ -34,7 +34,7 @@ FIRST_READING_SECONDS = 3.0
 
 
 class Connections(Protocol):
-    """Whoever holds the connections to servers, and knows how each stands."""
+    """Whoever holds the connections to servers, and knows the state of each."""
 
     def status(self, spec: ServerSpec) -> ServerStatus: ...
 
@@ -334,5 +334,5 @@ class Gateway:
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:
     told = result.text or (result.structured_json or b"").decode()
-    message = told or "the tool reported a failure without words"
+    message = told or "the tool reported a failure without a message"
     return ExecutionError("TOOL_EXECUTION_ERROR", message, call.server, call.tool)

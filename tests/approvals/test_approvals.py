@@ -50,7 +50,7 @@ def test_what_changed_since_it_was_shown_is_not_approved(world: World) -> None:
     shown = world.approvals.propose(proposed(), "agent")
     now = world.approvals.propose(proposed(definitions=(definition("delete_notes"),)), "agent")
 
-    with pytest.raises(ApprovalRefused, match="changed since it was shown; look again"):
+    with pytest.raises(ApprovalRefused, match="changed after it was shown; look at it again"):
         world.review.approve(shown.id, "ada", expected=shown)
     assert world.approvals.get(shown.id).state == "pending"
     assert world.review.approve(shown.id, "ada", expected=now).definitions == now.definitions
@@ -126,7 +126,7 @@ def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None
 
 def test_what_is_configured_needs_no_proposal(world: World) -> None:
     for spec in (GITHUB, FILES):
-        with pytest.raises(ApprovalRefused, match="configured already"):
+        with pytest.raises(ApprovalRefused, match="already configured"):
             world.approvals.propose(ProposalRequest(name=spec.name, launch=spec.launch, source="agent"), "agent")
 
 

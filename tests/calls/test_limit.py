@@ -19,7 +19,7 @@ async def test_calls_beyond_the_limit_are_refused_at_once_and_taken_again_afterw
     running = [asyncio.create_task(through(limit, a_call(), upstream)) for _ in range(2)]
     await asyncio.sleep(0)
 
-    with pytest.raises(Overloaded, match="2 calls are running"):
+    with pytest.raises(Overloaded, match="2 calls are already running"):
         await through(limit, a_call(), upstream)
     gate.set()
     await asyncio.gather(*running)

@@ -150,7 +150,7 @@ async def test_a_later_result_that_does_not_fit_is_reported_once_and_widens_the_
     assert found.drift == "rows[].id"
     assert found.schema["properties"]["rows"]["items"]["properties"] == {"id": {"type": ["integer", "string"]}}
     assert [record.message for record in caplog.records] == [
-        "files:read: a result has another shape than was known: rows[].id"
+        "files:read: a result does not have the expected shape: rows[].id"
     ]
 
 

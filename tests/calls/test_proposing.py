@@ -61,7 +61,7 @@ async def test_a_command_is_only_written_down(tmp_path: Path) -> None:
         again = await introspect(gateway, endpoint=f"touch {ran}")
 
     assert (answer["success"], answer["capability_files_count"]) == (True, 0)
-    assert "not run before a person approves" in answer["note"]
+    assert "runs only after a person approves" in answer["note"]
     assert again["approval_id"] == answer["approval_id"]
     assert not ran.exists()
     assert str(ran) not in answer["source"]

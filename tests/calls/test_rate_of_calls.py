@@ -35,7 +35,7 @@ async def test_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() -> 
     step = limited(clock, RateLimitConfig(2.0, 1))
     await through(step, a_call("files"), upstream)
 
-    with pytest.raises(RateLimited, match="files may be called 2 times a second") as refused:
+    with pytest.raises(RateLimited, match="files accepts at most 2 calls a second") as refused:
         await through(step, a_call("files"), upstream)
     assert refused.value.retry_after_seconds == 0.5
     assert refused.value.details == {"retryAfterSeconds": 0.5}

@@ -30,7 +30,7 @@ def test_a_long_text_says_where_to_go_on() -> None:
     part = excerpt("x" * 40_000, {})
 
     assert part.startswith("x" * DEFAULT_CHARACTERS)
-    assert part.endswith("[characters 0 to 16000 of 40000; go on with offset 16000]")
+    assert part.endswith("[characters 0 to 16000 of 40000; continue with offset 16000]")
 
 
 def test_a_range_is_cut_out_by_characters() -> None:
@@ -43,7 +43,7 @@ def test_no_more_than_the_most_is_given_at_once() -> None:
 
 @pytest.mark.parametrize("offset", [5, 6, 10**30])
 def test_an_offset_at_or_beyond_the_end_says_how_long_the_text_is(offset: int) -> None:
-    assert excerpt("hello", {"offset": offset}) == f"[nothing at offset {offset}: there are 5 characters]"
+    assert excerpt("hello", {"offset": offset}) == f"[nothing at offset {offset}: the result has 5 characters]"
 
 
 def test_an_empty_text_is_empty() -> None:
@@ -57,7 +57,7 @@ def test_reading_on_from_part_to_part_gives_the_whole_text(text: str, length: in
         part = excerpt(text, {"offset": offset, "length": length})
         whole = offset + length >= len(text)
         parts.append(part if whole else part[:length])
-        assert whole or part[length:].endswith(f"go on with offset {offset + length}]")
+        assert whole or part[length:].endswith(f"continue with offset {offset + length}]")
         offset += length
 
     assert "".join(parts) == text

@@ -83,7 +83,7 @@ async def test_an_endpoint_that_fails_has_stand_ins_that_no_search_finds_and_the
     assert all("assumed" in one.summary for one in listed)
     assert {hit.server for hit in hits} <= {"wiki", "toolcrib"}
     assert [one.name for one in found] == ["read_page_external"]
-    assert "fallback tools stand in" in caplog.text
+    assert "fallback tools are offered instead" in caplog.text
 
 
 async def test_stand_ins_are_replaced_once_the_endpoint_can_be_read(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_an_optional_input_more_is_compatible(world: World) -> None:
         (weather("next"), "compared"),
         (weather("1.1.0", city=CITY, unit=CITY), "requires 'unit'"),
         (weather("1.1.0", city={"type": "integer"}), "type of 'city'"),
-        (weather("1.1.0", town=CITY), "no longer takes 'city'"),
+        (weather("1.1.0", town=CITY), "no longer accepts 'city'"),
         (replace(weather("1.1.0"), effects=(":network", ":filesystem")), "effects"),
         (replace(weather("1.1.0"), permissions=("admin",)), "permissions"),
         (replace(weather("1.1.0"), provider=replace(weather().provider, tool_name="other")), "another server or tool"),

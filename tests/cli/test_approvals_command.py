@@ -188,7 +188,7 @@ def test_what_an_agent_changes_while_a_person_reads_is_not_approved(
     ran = desk.machine.run("approvals", "approve", "notes")
 
     assert ran.code == 3
-    assert "it changed since it was shown; look again" in ran.err
+    assert "it changed after it was shown; look at it again" in ran.err
     assert desk.machine.paths.config_file.read_bytes() == before
     assert desk.folder_of("notes") == "pending"
 
@@ -212,7 +212,7 @@ def test_deciding_the_same_again_says_that_it_is_so_already(desk: Desk) -> None:
 
         again = desk.machine.run("approvals", action, "notes")
 
-        assert (again.code, again.out) == (0, f"notes is {state} already; nothing was changed\n")
+        assert (again.code, again.out) == (0, f"notes is already {state}; nothing was changed\n")
         as_json = desk.machine.run("approvals", action, "notes", "--json").json
         assert (as_json["success"], as_json["state"], as_json["unchanged"]) == (True, state, True)
         assert desk.machine.run("approvals", "show", "notes", "--json").json["decision"] == decided
@@ -316,7 +316,7 @@ def test_capabilities_are_written_and_read_back_as_proposals(seeded: Machine, tm
     assert [(one["server"], one["state"]) for one in done["servers"]] == [("forge", "pending")]
     assert len(done["problems"]) == 1
     again = seeded.run("capabilities", "import", str(tmp_path / "out"))
-    assert "github (3 capabilities): left alone: it is configured" in again.out
+    assert "github (3 capabilities): not proposed: it is configured" in again.out
     assert seeded.run("capabilities", "export", "nobody").code == 2
 
 

@@ -74,7 +74,7 @@ def test_warm_reads_what_is_not_known_and_then_nothing(machine: Machine) -> None
     log = machine.paths.logs_dir / "friendly.log"
     before = log.stat().st_size
     second = machine.run("warm")
-    assert "2 servers: 0 read anew, 2 already fresh, 0 failed; 8 tools known" in second.out
+    assert "2 servers: 0 read now, 2 already fresh, 0 failed; 8 tools known" in second.out
     assert log.stat().st_size == before
     machine.run("warm", "--force", "friendly")
     assert log.stat().st_size > before
@@ -102,7 +102,7 @@ def test_warm_counts_a_server_that_fails(machine: Machine) -> None:
 
     assert ran.code == 3
     assert "✗ gone: failed: the command 'no-such-program' was not found" in ran.out
-    assert "1 server: 0 read anew, 0 already fresh, 1 failed; 0 tools known" in ran.out
+    assert "1 server: 0 read now, 0 already fresh, 1 failed; 0 tools known" in ran.out
 
 
 def test_warm_says_what_it_did_to_each_server(machine: Machine) -> None:
@@ -113,10 +113,10 @@ def test_warm_says_what_it_did_to_each_server(machine: Machine) -> None:
 
     assert ran.out.splitlines() == [
         "· friendly: already fresh, 7 tools",
-        "✓ broken: read anew, 1 tool",
+        "✓ broken: read now, 1 tool",
         "✗ gone: failed: the command 'no-such-program' was not found",
         "",
-        "3 servers: 1 read anew, 1 already fresh, 1 failed; 8 tools known",
+        "3 servers: 1 read now, 1 already fresh, 1 failed; 8 tools known",
     ]
     assert ran.err.startswith("Warming servers (3)…\n")
     assert "✓ friendly: already fresh" in ran.err
@@ -167,7 +167,7 @@ def test_warm_tries_a_server_that_hangs_once_and_not_for_minutes(machine: Machin
 
     assert ran.code == 3
     assert "✗ stuck: failed: did not finish starting within 1 s" in ran.out
-    assert "✓ friendly: read anew, 7 tools" in ran.out
+    assert "✓ friendly: read now, 7 tools" in ran.out
     assert len(starts.read_text("utf-8").splitlines()) == 1
 
 

@@ -87,7 +87,7 @@ def test_what_a_mistyped_command_meant_is_in_its_json_too(machine: Machine) -> N
         ("config", "missing: show|validate|sources|reload"),
         ("tools", "missing: SERVER"),
         ("list --color red", "--color: expected one of auto, always, never; found 'red'"),
-        ("settings now", "there is nothing to do with 'now'"),
+        ("settings now", "unexpected argument 'now'"),
     ],
 )
 def test_a_command_line_that_does_not_fit_is_answered_in_plain_words(typed: str, said: str, machine: Machine) -> None:

@@ -324,7 +324,7 @@ def test_waiting_can_be_forbidden(machine: Machine) -> None:
     assert ran.err == ""
     assert {row[1] for row in rows(ran.out).values()} == {"not read"}
     assert "`toolcrib warm` reads those" in ran.out
-    assert "was not read yet" in machine.run("tools", "github", "--wait", "0").err
+    assert "has not been read yet" in machine.run("tools", "github", "--wait", "0").err
 
 
 def test_declared_and_known_tools_are_searched_though_nothing_can_be_started(seeded: Machine) -> None:

@@ -35,7 +35,7 @@ BAD_PARAMETERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-MORE = re.compile(r"\n\[characters \d+ to \d+ of \d+; go on with offset (\d+)\]\Z")
+MORE = re.compile(r"\n\[characters \d+ to \d+ of \d+; continue with offset (\d+)\]\Z")
 
 
 async def read_whole(client: Client, handle: str) -> str:

@@ -25,7 +25,7 @@ async def read_whole(client: Client, handle: str, characters: int, page: int) ->
         part = await run(client, "toolcrib", "read_result", handle=handle, offset=offset, length=page)
         end = min(offset + page, characters)
         if end < characters:
-            part = part.removesuffix(f"\n[characters {offset} to {end} of {characters}; go on with offset {end}]")
+            part = part.removesuffix(f"\n[characters {offset} to {end} of {characters}; continue with offset {end}]")
         pages.append(part)
         assert len(part) == end - offset
         offset = end

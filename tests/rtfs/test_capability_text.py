@@ -120,7 +120,7 @@ def test_what_a_capability_does_not_have_is_not_written() -> None:
         ('(capability :a :version "1" :version "2")', 1, 29, "twice"),
         ("(capability :a :input-schema :int :input_schema :int)", 1, 35, "twice"),
         ("(capability :a :x 1 :x 2)", 1, 21, "twice"),
-        ("(capability :a :input-schema [:vectr])", 1, 31, "begins no type"),
+        ("(capability :a :input-schema [:vectr])", 1, 31, "does not begin a type"),
         ("(capability :a :provider :mcp)", 1, 26, "expected a map"),
         ("(capability :a :provider {:type})", 1, 26, "expected a map"),
         ("(capability :a :provider {[1] 2})", 1, 27, "key of a map"),

@@ -215,9 +215,9 @@ def test_a_recursion_through_all_of_comes_to_an_end() -> None:
 @pytest.mark.parametrize(
     ("schema", "warning"),
     [
-        (None, "the schema is no schema"),
-        ("string", "the schema is no schema"),
-        ([], "the schema is no schema"),
+        (None, "the schema is not a schema"),
+        ("string", "the schema is not a schema"),
+        ([], "the schema is not a schema"),
         ({"type": "file"}, "the schema has the unknown type 'file'"),
         ({"$ref": "#/nowhere"}, "the schema refers to '#/nowhere', which is not in it"),
         ({"$ref": "https://x.test/s"}, "the schema refers to 'https://x.test/s', which is not in it"),
@@ -242,7 +242,7 @@ def test_one_bad_property_costs_only_itself() -> None:
     assert rtfs_text(found.type) == (
         "[:map [:a {:optional true} :string] [:b {:optional true} :any] [:c {:optional true} :any]]"
     )
-    assert found.warnings == ("/properties/b is no schema", "/properties/c has the unknown type 'nope'")
+    assert found.warnings == ("/properties/b is not a schema", "/properties/c has the unknown type 'nope'")
 
 
 def test_even_a_schema_that_raises_is_any_with_a_warning() -> None:

@@ -104,7 +104,7 @@ async def test_endless_pages_end_at_the_limit_and_are_reported() -> None:
     found = await list_all(fetch, ListLimits())
 
     assert calls == MAX_PAGES
-    assert found.warnings == ["its list of tools goes on; only the first 0 entries were looked at"]
+    assert found.warnings == ["its list of tools is longer; only the first 0 entries were read"]
 
 
 async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
@@ -113,7 +113,7 @@ async def test_no_more_tools_are_taken_or_asked_for_than_the_limit() -> None:
     found = await list_all(pages, ListLimits(tools=2))
 
     assert (names(found), len(pages.asked)) == (["a", "b"], 1)
-    assert found.warnings == ["its list of tools goes on; only the first 2 entries were looked at"]
+    assert found.warnings == ["its list of tools is longer; only the first 2 entries were read"]
 
 
 async def test_entries_that_are_left_out_count_as_looked_at() -> None:
@@ -124,7 +124,7 @@ async def test_entries_that_are_left_out_count_as_looked_at() -> None:
     assert (names(found), len(pages.asked)) == (["a"], 1)
     assert found.warnings == [
         "2 of its tools left out: 2 without a name",
-        "its list of tools goes on; only the first 3 entries were looked at",
+        "its list of tools is longer; only the first 3 entries were read",
     ]
 
 
@@ -135,7 +135,7 @@ async def test_no_more_bytes_are_taken_than_the_limit() -> None:
 
     assert len(found.definitions) == 10
     assert len(pages.asked) == 3
-    assert found.warnings == ["its list of tools goes on; only the first 10 entries were looked at"]
+    assert found.warnings == ["its list of tools is longer; only the first 10 entries were read"]
 
 
 @pytest.mark.parametrize("entry", ["1", "{}", "[]", '"a"', '{"name":1}'])

@@ -1,4 +1,4 @@
-"""Adopting: the servers of clients go behind the counter, and each client gets one entry for it."""
+"""Adopting: the servers of clients move into Toolcrib, and each client gets one entry for it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def _files(site: Site, chosen: Collection[Client]) -> tuple[list[ClientFile], li
         files += [file for file in found if file.content is not None]
         if chosen and all(file.content is None for file in found):
             raise found[0].unusable(
-                "", f"is not there: {client.title} has no servers; `toolcrib connect {client.name}` adds Toolcrib"
+                "",
+                f"does not exist, so {client.title} has no servers to move; `toolcrib connect {client.name}` adds Toolcrib",
             )
     return files, skipped
 

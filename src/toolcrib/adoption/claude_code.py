@@ -63,7 +63,7 @@ def only_servers(content: bytes, path: Path) -> bytes:
 def why_not_given_back(key: str, entry: Mapping[str, Any]) -> str:
     """What keeps Claude Code from being given this entry back; empty when nothing does."""
     if not _NAME.fullmatch(key):
-        return "Claude Code takes no server of this name from its own command"
+        return "Claude Code's own command does not accept a server of this name"
     if "command" not in entry and not entry.get("headers"):
         return "Claude Code may have signed in to it, and forgets that when it is removed"
     lost = [name for name in entry if name not in (_STDIO_KEYS if "command" in entry else _REMOTE_KEYS)]
@@ -109,7 +109,7 @@ class ClaudeEntry:
 
     def verify(self) -> None:
         if not _says(self._found(), self.after):
-            raise trouble(self.path, f"{self.place[-1]} is not as Claude Code was told; try again")
+            raise trouble(self.path, f"{self.place[-1]} was not saved by Claude Code as it should be; try again")
 
     def undo(self, placing: Placing) -> None:
         found = self._found()
@@ -129,7 +129,7 @@ class ClaudeEntry:
         """Run it where it means the right folder; an error of it is one of this step."""
         folder = Path(str(self.place[1])) if self.place[0] == FOLDERS else self.machine.home
         if self.program.lower().endswith((".cmd", ".bat")) and any(_UNSAFE_IN_BATCH & set(word) for word in command):
-            raise trouble(self.path, f"{self.place[-1]} holds characters that {self.program} can't be given")
+            raise trouble(self.path, f"{self.place[-1]} contains characters that can't be passed to {self.program}")
         try:
             done = subprocess.run(
                 [self.program, *command[1:]],
@@ -141,10 +141,10 @@ class ClaudeEntry:
                 timeout=_RUN_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            raise self._failed(command, f"did not end within {_RUN_SECONDS:g} seconds") from None
+            raise self._failed(command, f"did not finish within {_RUN_SECONDS:g} seconds") from None
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace").splitlines()
-            raise self._failed(command, f"failed: {said[0] if said else 'it said nothing'}")
+            raise self._failed(command, f"failed: {said[0] if said else 'it gave no reason'}")
 
     def _failed(self, command: tuple[str, ...], how: str) -> ConfigurationError:
         # Without the entry, which may hold secrets.

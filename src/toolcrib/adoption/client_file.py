@@ -120,7 +120,7 @@ class ClientFile:
     def _listed(self, key: str, place: Place, raw: Any, own: OwnAddress) -> Listed:
         folder = str(place[1]) if place[: len(self.container)] != self.container else ""
         if not isinstance(raw, dict):
-            return Listed(key, place, raw, stays="it is not an entry", folder=folder)
+            return Listed(key, place, raw, stays="it is not a server entry", folder=folder)
         findings = Findings()
         # The importer sees a document with this entry alone, so that what it gives and says is about this one.
         alone = {SERVERS: {key: raw}} if folder else _with_only(self.document, self.container, key, raw)

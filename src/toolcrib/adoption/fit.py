@@ -1,4 +1,4 @@
-"""Whether a server would run behind the counter as it runs in its client; if not, why."""
+"""Whether a server would run in Toolcrib as it runs in its client; if not, why."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Return:
         for moved in self.record.moved:
             place = self._place(moved, file, len(there) + len(back))
             if place in there or (file.client.is_list and moved.key in there.values()):
-                remarks.append(f"{moved.key} is there again already and is left as it is")
+                remarks.append(f"{moved.key} is in the file again and is left as it is")
                 continue
             changes.append(Put(place, self._old_entry(moved)))
             back.append(moved.key)

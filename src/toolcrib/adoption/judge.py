@@ -14,7 +14,7 @@ from toolcrib.adoption.site import Site
 from toolcrib.clients.client import Client
 
 _KEPT = "you asked to keep it there"
-_NOT_HELD = "it says something that our own file can't hold, such as half a character"
+_NOT_HELD = "it contains text that our own file can't hold, such as half a character"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Judge:
             return ""
         if not self.local or not self.site.program(client):
             return f"it is set up for {one.folder} alone; --local moves it too, and then it is offered everywhere"
-        return "" if Path(one.folder).is_dir() else f"it is set up for {one.folder}, which is not there"
+        return "" if Path(one.folder).is_dir() else f"it is set up for {one.folder}, which does not exist"
 
 
 def unclear_keys(files: Iterable[ClientFile]) -> set[tuple[str, str]]:

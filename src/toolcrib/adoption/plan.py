@@ -22,7 +22,7 @@ _NOT_WRITTEN = "the file is not written"
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One entry of a client that goes behind the counter under `name`; `is_new` when our file does not have it yet."""
+    """One entry of a client that moves into Toolcrib under `name`; `is_new` when our file does not have it yet."""
 
     listed: Listed
     name: str

@@ -99,7 +99,7 @@ class Approvals:
             return self._renewed(waiting, request)
         if sum(proposal.state == "pending" for proposal in known) >= MOST_PENDING:
             raise ApprovalRefused(
-                f"{MOST_PENDING} proposals wait for a decision already",
+                f"{MOST_PENDING} proposals are already waiting for a decision",
                 hint="A person has to decide some of them first: `toolcrib approvals list`.",
             )
         version = max((proposal.version for proposal in earlier), default=0) + 1
@@ -119,7 +119,7 @@ class Approvals:
         before, proposal = self.approved(), self.get(id)
         if expected is not None and not proposal.offers_the_same(expected):
             raise ApprovalRefused(
-                f"{proposal.id} was not approved: it changed since it was shown; look again",
+                f"{proposal.id} was not approved: it changed after it was shown; look at it again",
                 hint=f"`toolcrib approvals show {proposal.id}` shows it as it is now.",
             )
         approved = self._decide(proposal, "approved", by, reason)
@@ -210,7 +210,7 @@ class Approvals:
                 continue
             if name in configured and name not in approved:
                 if configured[name].launch == request.launch:
-                    raise ApprovalRefused(f"{name!r} is configured already", hint="Use it: no approval is needed.")
+                    raise ApprovalRefused(f"{name!r} is already configured", hint="Use it: no approval is needed.")
                 continue
             return name
         raise ApprovalRefused(f"too many servers are called {wanted!r}", hint="Propose it under another name.")

@@ -1,4 +1,4 @@
-"""What is told to the audit log when capabilities and approvals change."""
+"""What the audit log records when capabilities and approvals change."""
 
 from __future__ import annotations
 

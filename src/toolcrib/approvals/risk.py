@@ -64,7 +64,7 @@ def _given(launch: Launch) -> tuple[str, ...]:
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:
     destructive = [str(one.get("name")) for one in definitions if _hints(one).get("destructiveHint") is True]
     if destructive:
-        yield f"its server calls tools destructive: {_few(destructive)}"
+        yield f"its server marks tools as destructive: {_few(destructive)}"
     for subject, words in _WORDS:
         named = [name for one in definitions if words & _words(name := str(one.get("name")))]
         if named:

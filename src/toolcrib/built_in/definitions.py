@@ -14,11 +14,11 @@ _READ_RESULT = {
         "properties": {
             "handle": {"type": "string", "description": "From the truncated answer"},
             "offset": {"type": "integer", "minimum": 0, "description": "First character (default 0)"},
-            "length": {"type": "integer", "minimum": 1, "description": "Most characters (default 16000)"},
+            "length": {"type": "integer", "minimum": 1, "description": "Maximum characters (default 16000)"},
             "pointer": {"type": "string", "description": "JSON pointer, such as /items/0/name"},
             "grep": {
                 "type": "string",
-                "description": "Regular expression; matching lines are given, of JSON the values with their pointers",
+                "description": "Regular expression; returns matching lines, or for JSON the values with their pointers",
             },
         },
         "required": ["handle"],
@@ -41,11 +41,11 @@ _GET_SCHEMA = {
 
 _LIST_MORE = {
     "name": "list_more",
-    "description": "Continue list_mcp_servers, or list_tools of one server, from an offset on where it was cut short.",
+    "description": "Continue list_mcp_servers, or list_tools of one server, after it was cut short.",
     "inputSchema": {
         "type": "object",
         "properties": {
-            "server": {"type": "string", "description": "Without it, servers are listed"},
+            "server": {"type": "string", "description": "Omit it to list servers"},
             "offset": {"type": "integer", "minimum": 0, "description": "First one to list (default 0)"},
             "includeDisabled": {"type": "boolean"},
         },
@@ -56,8 +56,8 @@ _LIST_MORE = {
 
 _INTROSPECT_SERVER = {
     "name": "introspect_server",
-    "description": "Propose an MCP server that is not behind this gateway yet, by its URL or command line. A URL is "
-    "asked for its tools; a command is only written down, never run. A person must approve it before it can be used.",
+    "description": "Propose an MCP server that this gateway does not have yet, by its URL or command line. A URL is "
+    "asked for its tools; a command is recorded, never run. A person must approve the server before it can be used.",
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -68,7 +68,7 @@ _INTROSPECT_SERVER = {
                 "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,99}$",
                 "description": "Variable that holds its token; used only after approval",
             },
-            "goal": {"type": "string", "maxLength": 1000, "description": "What it is wanted for"},
+            "goal": {"type": "string", "maxLength": 1000, "description": "What you want it for"},
         },
         "required": ["endpoint"],
         "additionalProperties": False,

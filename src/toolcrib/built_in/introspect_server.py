@@ -23,7 +23,7 @@ from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, S
 from toolcrib.model.tool import summarize
 
 MOST_PREVIEWS = 10
-NOT_RUN = "a command is not run before a person approves it, so its tools are not known"
+NOT_RUN = "a command runs only after a person approves it, so its tools are not known yet"
 _FACTS = ("name", "title", "version", "websiteUrl")
 _MOST_FACT_CHARACTERS = 200
 
@@ -105,7 +105,7 @@ def _check_url(url: str) -> None:
     if not has_host:
         raise _wrong("expected an address with a host")
     if has_user:
-        raise _wrong("credentials do not belong into an address; name a variable in auth_env_var")
+        raise _wrong("leave credentials out of the address; name a variable in auth_env_var")
 
 
 def _with_token(launch: Launch, variable: str) -> Launch:

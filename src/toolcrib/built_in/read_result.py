@@ -38,10 +38,10 @@ def excerpt(text: str, wanted: Mapping[str, Any], fitting: Callable[[str], str] 
     part = fitting(text[offset : offset + length])
     end = offset + len(part)
     if not part and offset:
-        return f"[nothing at offset {offset}: there are {len(text)} characters]"
+        return f"[nothing at offset {offset}: the result has {len(text)} characters]"
     if end >= len(text):
         return part
-    return f"{part}\n[characters {offset} to {end} of {len(text)}; go on with offset {end}]"
+    return f"{part}\n[characters {offset} to {end} of {len(text)}; continue with offset {end}]"
 
 
 def _at_pointer(text: str, pointer: str) -> Any:
@@ -51,7 +51,7 @@ def _at_pointer(text: str, pointer: str) -> Any:
     except (ValueError, RecursionError):
         raise _refusal("pointer", "this result is not JSON; use offset and length, or grep") from None
     if pointer and not pointer.startswith("/"):
-        raise _refusal("pointer", f"a JSON pointer starts with /, this one is {pointer!r}")
+        raise _refusal("pointer", f"a JSON pointer starts with /, found {pointer!r}")
     for step in pointer.split("/")[1:]:
         value = _member(value, step.replace("~1", "/").replace("~0", "~"), pointer)
     return value
@@ -62,7 +62,7 @@ def _member(value: Any, step: str, pointer: str) -> Any:
         return value[step]
     if isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
         return value[int(step)]
-    raise _refusal("pointer", f"nothing is at {pointer!r}: {step!r} is not there")
+    raise _refusal("pointer", f"nothing is at {pointer!r}: there is no {step!r}")
 
 
 def _matching_lines(text: str, lines: Sequence[Line] | None, pattern: str) -> str:

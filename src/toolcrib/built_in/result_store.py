@@ -1,4 +1,4 @@
-"""A shelf for results too large to hand over at once."""
+"""Keeps results that are too large to hand over at once."""
 
 from __future__ import annotations
 

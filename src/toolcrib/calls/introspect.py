@@ -46,7 +46,7 @@ async def introspect_output(
     if tool.output_schema:
         return tool.output_schema
     if reason := refusal(tool):
-        log.info("%s is not called to see what it returns: %s", tool.id, reason)
+        log.info("%s: no trial call was made: %s", tool.id, reason)
         return None
     tried: list[Mapping[str, Any]] = []
     for make_up in (safe_arguments, plausible_arguments):
@@ -58,9 +58,9 @@ async def introspect_output(
             async with asyncio.timeout(seconds):
                 return _schema_of(await ask(arguments))
         except (_Failed, InvalidArguments, OverflowError, RecursionError) as failed:
-            log.debug("%s: these arguments taught nothing: %s", tool.id, failed)
+            log.debug("%s: the trial call with these arguments failed: %s", tool.id, failed)
         except (ToolcribError, TimeoutError) as error:
-            log.info("%s: what it returns could not be found out: %s", tool.id, str(error) or "no answer in time")
+            log.info("%s: could not find out what it returns: %s", tool.id, str(error) or "no answer in time")
             return None
     return None
 
@@ -94,7 +94,7 @@ def _looks_failed(value: Any) -> bool:
 
 
 class Introspector:
-    """Finds out what tools behind the counter return; its calls pass the same checks and the same audit as any."""
+    """Finds out what tools return; its calls pass the same checks and the same audit as any."""
 
     def __init__(
         self,
@@ -140,4 +140,4 @@ class Introspector:
         try:
             self._view.catalog.store.save_shape(shape)
         except StoreUnavailable as trouble:
-            log.debug("%s: what it returns is not kept: %s", tool.id, trouble.message)
+            log.debug("%s: what it returns could not be saved: %s", tool.id, trouble.message)

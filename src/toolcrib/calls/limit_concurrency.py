@@ -10,7 +10,7 @@ from toolcrib.model.call import ToolCall, ToolResult
 
 
 class LimitConcurrency:
-    """Refuses a call beyond the limit at once, so that a flood can't fill memory with waiting calls."""
+    """Rejects calls over the limit at once, so that waiting calls can't fill the memory."""
 
     def __init__(self, most: Callable[[], int]) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class LimitConcurrency:
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         if self._running >= self._most():
             raise Overloaded(
-                f"{self._running} calls are running already", hint="Wait for some to finish, then try again."
+                f"{self._running} calls are already running", hint="Wait for some to finish, then try again."
             )
         self._running += 1
         try:

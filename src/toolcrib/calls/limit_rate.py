@@ -12,7 +12,7 @@ from toolcrib.model.server import ServerSpec
 
 
 class LimitRate:
-    """Refuses a call that comes too soon at once, with the time to wait: the caller has better things to do than queue."""
+    """Rejects calls over the rate at once and says how long to wait, so that no caller is kept in a queue."""
 
     def __init__(self, limiter: RateLimiter, limit_of: Callable[[ServerSpec], RateLimitConfig | None]) -> None:
         self._limiter = limiter
@@ -25,7 +25,7 @@ class LimitRate:
             wait = await self._limiter.try_acquire(f"call {spec.launch_key}", limit)
             if wait > 0:
                 raise RateLimited(
-                    f"{call.server} may be called {limit.requests_per_second:g} times a second (callRate)",
+                    f"{call.server} accepts at most {limit.requests_per_second:g} calls a second (callRate)",
                     retry_after_seconds=round(wait, 3),
                     hint=f"Try again in {wait:.1f} s.",
                 )

@@ -131,7 +131,7 @@ class OutputShapes:
         try:
             self._learn(target, payload(result))
         except (StoreUnavailable, ValueError, msgspec.MsgspecError, RecursionError) as trouble:
-            log.debug("%s: nothing is learnt from this result: %s", target.tool.id, trouble)
+            log.debug("%s: could not learn from this result: %s", target.tool.id, trouble)
 
     def _learn(self, target: Target, value: Any) -> None:
         known_shape = self._known_shape(target)
@@ -158,7 +158,7 @@ class OutputShapes:
     def _keep(self, known_shape: _KnownShape, before: LearntShape) -> None:
         if known_shape.learnt.drift and not before.drift:
             tool, where = known_shape.tool_id, known_shape.learnt.drift
-            log.warning("%s: a result has another shape than was known: %s", tool, where)
+            log.warning("%s: a result does not have the expected shape: %s", tool, where)
         known_shape.learnt = replace(known_shape.learnt, learnt_at=self._now())
         self._store.save_shape(known_shape.learnt)
 

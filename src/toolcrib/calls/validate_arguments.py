@@ -40,7 +40,9 @@ class ValidateArguments:
         for _ in range(MOST_CORRECTIONS):
             if not verdict.problems or not verdict.meant:
                 break
-            log.debug("%s:%s: %d texts are taken for the values they are", call.server, call.tool, len(verdict.meant))
+            log.debug(
+                "%s:%s: %d texts were read as the values they contain", call.server, call.tool, len(verdict.meant)
+            )
             raw = put_right(call.raw_arguments, verdict.meant)
             call = replace(call, raw_arguments=raw, arguments=msgspec.json.decode(raw))
             self._check_nesting(call)
@@ -60,4 +62,4 @@ class ValidateArguments:
         """Say it once of a tool: it may be called a thousand times."""
         if tool not in self._reported:
             self._reported.add(tool)
-            log.warning("%s: its arguments can't be checked and are passed on as they are: %s", tool, reason)
+            log.warning("%s: cannot validate arguments (%s); passing them on unchecked", tool, reason)

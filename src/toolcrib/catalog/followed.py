@@ -82,5 +82,5 @@ class FollowedCatalog(Catalog):
 
     def _report(self, trouble: StoreUnavailable) -> None:
         level = logging.DEBUG if self._is_failing else logging.WARNING  # once, not every second
-        log.log(level, "the catalog can't be read now, so what is known stays: %s", trouble.message)
+        log.log(level, "could not read the catalog, so the last known state is used: %s", trouble.message)
         self._is_failing = True

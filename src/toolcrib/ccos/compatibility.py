@@ -47,7 +47,7 @@ def _of_provider(old: Manifest, new: Manifest) -> Iterator[str]:
 def _of_types(old: Manifest, new: Manifest) -> Iterator[str]:
     yield from _of_input(old.input_schema, new.input_schema)
     if old.output_schema is not None and new.output_schema is None:
-        yield "it no longer says what it gives"
+        yield "it no longer declares its output"
     elif old.output_schema is not None and new.output_schema is not None:
         yield from _of_output(old.output_schema, new.output_schema)
 
@@ -69,8 +69,8 @@ def _of_input(old: TypeExpr | None, new: TypeExpr | None) -> Iterator[str]:
         elif known is not None and entry.type not in {known.type, ANY}:
             yield f"the type of {entry.key!r} changed"
         elif known is not None and known.optional and not entry.optional:
-            yield f"it requires {entry.key!r}, which could be left out"
-    yield from (f"it no longer takes {key!r}" for key in before)
+            yield f"it requires {entry.key!r}, which was optional"
+    yield from (f"it no longer accepts {key!r}" for key in before)
 
 
 def _of_output(old: TypeExpr, new: TypeExpr) -> Iterator[str]:
@@ -84,9 +84,9 @@ def _of_output(old: TypeExpr, new: TypeExpr) -> Iterator[str]:
     for entry in old.entries:
         given = after.get(entry.key)
         if given is None:
-            yield f"it no longer gives {entry.key!r}"
+            yield f"it no longer returns {entry.key!r}"
         elif given.type != entry.type or (given.optional and not entry.optional):
-            yield f"what it gives as {entry.key!r} changed"
+            yield f"the type of {entry.key!r} in its output changed"
 
 
 def _of_rights(old: Manifest, new: Manifest) -> Iterator[str]:
@@ -95,4 +95,4 @@ def _of_rights(old: Manifest, new: Manifest) -> Iterator[str]:
         ("permissions", old.permissions, new.permissions),
     ):
         if added := sorted(set(after) - set(before)):
-            yield f"its {what} grew by {', '.join(added)}"
+            yield f"it has new {what}: {', '.join(added)}"

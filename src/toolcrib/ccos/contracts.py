@@ -46,7 +46,9 @@ def contract_for(definition: Mapping[str, Any], spec: ServerSpec) -> ToolContrac
     tool = Tool.from_mcp(spec.name, definition)
     launch = spec.launch
     if not spec.contract or not isinstance(launch, RemoteLaunch):
-        raise ValidationError(f"{spec.name} is no external endpoint", hint="Contracts are for external endpoints only.")
+        raise ValidationError(
+            f"{spec.name} is not an external endpoint", hint="Contracts are for external endpoints only."
+        )
     return ToolContract(
         tool.name,
         {"address": launch.url},

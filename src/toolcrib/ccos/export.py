@@ -118,7 +118,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         raise ValidationError(f"can't be read: {error.strerror or error}") from None
     # Unlike the standard library's, this decoder lets no half of a surrogate pair in, which could not be kept.
     except (ValueError, RecursionError):
-        raise ValidationError("is no JSON object") from None
+        raise ValidationError("is not a JSON object") from None
 
 
 def _known_facts(folder: Path) -> dict[str, Any]:

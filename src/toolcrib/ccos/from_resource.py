@@ -14,7 +14,7 @@ _TOLD = ("title", "description", "uri", "mimeType")
 
 
 def resource_to_manifest(resource: Mapping[str, Any], config: ServerSpec) -> Manifest:
-    """`mcp.<server>.resource.<name>`, which its provider knows as `resource:<name>`; what came from a stranger is pending."""
+    """`mcp.<server>.resource.<name>`, which its provider knows as `resource:<name>`; what nobody has approved is pending."""
     names = (resource.get(key) for key in ("name", "uri"))
     name = next((text for text in names if isinstance(text, str) and text), "unnamed")
     # A resource is only ever read.

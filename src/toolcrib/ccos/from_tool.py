@@ -52,7 +52,7 @@ class DiscoveredTool(Protocol):
 
 
 def tool_to_manifest(discovered: DiscoveredTool, config: ServerSpec, own_name: str = "") -> Manifest:
-    """The manifest of a discovered tool; what came from a stranger is pending. `own_name` is what its server calls itself."""
+    """The manifest of a discovered tool; what nobody has approved is pending. `own_name` is what its server calls itself."""
     own = Tool(config.name, discovered.tool_name, discovered.definition)
     return manifest_of(
         public_tool(own, config, own_name),

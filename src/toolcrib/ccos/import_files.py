@@ -86,12 +86,12 @@ def _proposed(
         return Imported(server, len(manifests), reason="it is configured; its tools are read from the server itself")
     launch = read.launches.get(server)
     if launch is None:
-        return Imported(server, len(manifests), reason="the files do not say how it is reached")
+        return Imported(server, len(manifests), reason="the files do not say how to reach it")
     request = ProposalRequest(
         name=server,
         launch=launch,
         source=SOURCE,
-        note="its tools are told by files, not by the server",
+        note="its tools come from files, not from the server",
         definitions=[definition_of(manifest) for manifest in manifests],
     )
     try:
@@ -144,7 +144,7 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise ValidationError(f"can't be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise ValidationError("is no UTF-8 text") from None
+        raise ValidationError("is not UTF-8 text") from None
 
 
 def _facts(folder: Path, problems: list[Problem]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Marketplace:
         known = self._catalog.known()
         if any(capability.id == id for capability in known):
             raise CapabilityRefused(
-                f"{id} is there because its server is configured",
+                f"{id} belongs to a server that is configured",
                 hint="Disable the tool with a rule in toolRules, or remove the server.",
             )
         close = nearest(id, [capability.id for capability in known])

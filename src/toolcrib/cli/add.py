@@ -33,20 +33,20 @@ def _add(options: argparse.Namespace) -> int:
 
 def _with_server(own: OwnFile, name: str, entry: dict[str, Any]) -> bytes:
     if own.place_of(name):
-        raise ValidationError(f"'{name}' is in {own.path} already", hint=f"`toolcrib remove {name}` takes it out.")
+        raise ValidationError(f"'{name}' is already in {own.path}", hint=f"`toolcrib remove {name}` removes it.")
     return own.with_servers({name: entry})
 
 
 def _entry(options: argparse.Namespace) -> dict[str, Any]:
     if options.words:
         if options.header:
-            raise ValidationError("--header goes with a URL, not with a command")
+            raise ValidationError("--header is for a URL, not for a command")
         command = program_meant(options.words[0], os.environ, working_folder())
         entry: dict[str, Any] = {"command": command, "args": options.words[1:]}
         values = _pairs(options.env, "=", "--env")
         return {key: value for key, value in {**entry, "env": values}.items() if value}
     if options.env:
-        raise ValidationError("--env goes with a command, not with a URL")
+        raise ValidationError("--env is for a command, not for a URL")
     headers = _pairs(options.header, ":", "--header")
     return {"url": options.url, "headers": headers} if headers else {"url": options.url}
 

@@ -1,4 +1,4 @@
-"""`toolcrib adopt`: the servers of clients move behind the counter."""
+"""`toolcrib adopt`: moves the servers of clients into Toolcrib."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
 def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     proposal = door.capabilities.approvals.get(options.request)
     own = site_of(options).own_file()
-    # What stands in the way of writing it is said before anyone is asked.
+    # Anything that prevents writing it is reported before anyone is asked.
     is_written = _with_server(own, proposal) == own.content
     if proposal.state == "approved" and is_written:
         return _already(output, proposal)
@@ -114,7 +114,7 @@ def _already(output: Output, proposal: Proposal) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "unchanged": True})
     else:
-        output.out.paragraph(f"{proposal.server} is {proposal.state} already; nothing was changed")
+        output.out.paragraph(f"{proposal.server} is already {proposal.state}; nothing was changed")
     return OK
 
 
@@ -125,7 +125,7 @@ def _with_server(own: OwnFile, proposal: Proposal) -> bytes | None:
     if own.place_of(proposal.server):
         raise ValidationError(
             f"{own.path} has another server called {proposal.server}",
-            hint=f"`toolcrib remove {proposal.server}` takes it out; then approve again.",
+            hint=f"`toolcrib remove {proposal.server}` removes it; then approve again.",
         )
     entry = _entry(proposal)
     check_new_server(proposal.server, entry)

@@ -21,7 +21,7 @@ def read_approved(settings: Settings, server: str, output: Output) -> list[Mappi
 
 
 async def _read(settings: Settings, server: str, output: Output) -> list[Mapping[str, Any]]:
-    # What is odd about the configuration was said already; a server that fails is not tried again and again here.
+    # Warnings about the configuration were shown already; a server that fails is not tried again and again here.
     said = replace(settings, problems=(), warnings=(), max_retries=0)
     with Progress(output.err, "Reading its tools", [server], is_quiet=output.is_quiet) as progress:
         progress.started(server)

@@ -84,7 +84,7 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
     known = door.capabilities.catalog.known()
     unknown = sorted(set(options.servers) - {capability.server for capability in known})
     if unknown:
-        raise ServerNotFound(f"no capability of a server called {unknown[0]!r} is known", nearest=[])
+        raise ServerNotFound(f"no capability is known of a server called {unknown[0]!r}", nearest=[])
     wanted = [one.manifest for one in known if not options.servers or one.server in options.servers]
     folder = expanded(options.to) if options.to else None
     files = door.capabilities.files.export(wanted, folder)
@@ -92,7 +92,7 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if output.as_json:
         output.json({"folder": str(place), "files": [str(file) for file in files]})
     else:
-        output.out.paragraph(f"{len(files)} capabilities are in {place}")
+        output.out.paragraph(f"Wrote {len(files)} capabilities to {place}")
     return OK
 
 
@@ -110,7 +110,7 @@ def _import(options: argparse.Namespace, output: Output, door: Opened) -> int:
         for problem in read.problems:
             output.note(f"left out: {problem}")
         for one in done:
-            became = f"proposed as {one.proposal.id}" if one.proposal else f"left alone: {one.reason}"
+            became = f"proposed as {one.proposal.id}" if one.proposal else f"not proposed: {one.reason}"
             output.out.paragraph(clean(f"{one.server} ({one.tools} capabilities): {became}"))
         if not done:
             output.out.paragraph(f"No capability was found in {options.path}")
@@ -123,7 +123,7 @@ def _resolve(options: argparse.Namespace, output: Output, door: Opened) -> int:
         found = asyncio.run(resolver.resolve(" ".join(options.wanted), limit=options.limit))
     if registry is None and not found.is_at_hand:
         output.note(
-            "the registries were not asked: --live asks them, `toolcrib registry sync` makes a copy to look into"
+            "the registries were not searched: --live asks them now, `toolcrib registry sync` makes a copy to search"
         )
     if output.as_json:
         output.json(

@@ -15,8 +15,10 @@ def add_approvals(commands: Commands) -> None:
     parser = add_command(commands, "approvals", "look at proposed servers, and approve or reject them")
     actions = add_actions(parser, ("list", "show", "approve", "reject"))
     listing = _action(actions, "list", "list the servers that wait for a decision")
-    listing.add_argument("--state", choices=STATES, default="pending", help="which ones (default: %(default)s)")
-    listing.add_argument("--all", action="store_true", help="those of every state")
+    listing.add_argument(
+        "--state", choices=STATES, default="pending", help="only proposals in this state (default: %(default)s)"
+    )
+    listing.add_argument("--all", action="store_true", help="show proposals in every state")
     show = _action(actions, "show", "show a proposal in full: what would be run or contacted, and its tools")
     _add_request(show)
     approve = _action(actions, "approve", "agree to a proposed server: its tools are offered from then on")
@@ -35,26 +37,30 @@ def add_capabilities(commands: Commands) -> None:
     listing.add_argument(
         "pattern", metavar="ID", nargs="?", default="", help="an id, or a pattern such as mcp.github.*"
     )
-    listing.add_argument("--domain", default="", metavar="NAME", help="of this domain, such as github or cloud.aws")
-    listing.add_argument("--category", default="", metavar="NAME", help="of this category, such as read or search")
+    listing.add_argument("--domain", default="", metavar="NAME", help="only this domain, such as github or cloud.aws")
+    listing.add_argument("--category", default="", metavar="NAME", help="only this category, such as read or search")
     listing.add_argument(
-        "--provider", default="", metavar="NAME", help="of this server, or of an address with this in it"
+        "--provider", default="", metavar="NAME", help="only this server, or servers with this in their address"
     )
-    listing.add_argument("--text", default="", metavar="WORDS", help="with these words")
-    listing.add_argument("--status", choices=STATUSES, help="with this status; implies --all")
-    listing.add_argument("--all", action="store_true", help="also what is known but may not be used, with the reason")
+    listing.add_argument("--text", default="", metavar="WORDS", help="only those with these words")
+    listing.add_argument("--status", choices=STATUSES, help="only those with this status; implies --all")
+    listing.add_argument("--all", action="store_true", help="also show what may not be used, with the reason")
     show = _action(actions, "show", "show one capability as RTFS, with its status and history")
     show.add_argument("id", metavar="ID", help="its id, such as mcp.github.list_issues")
     export = _action(actions, "export", "write capabilities as RTFS files")
     export.add_argument("servers", metavar="SERVER", nargs="*", help="servers to write (default: all)")
-    export.add_argument("--to", metavar="FOLDER", help="below this folder (default: the state folder)")
+    export.add_argument("--to", metavar="FOLDER", help="write them to this folder (default: the state folder)")
     reading = _action(actions, "import", "read RTFS files and propose their servers; nothing is approved by that")
     reading.add_argument("path", metavar="PATH", help="a .rtfs file, or a folder with such files")
     resolve = _action(actions, "resolve", "find what could do something that is missing")
     resolve.add_argument("wanted", metavar="WANTED", nargs="+", help="an id, or a description in your own words")
     resolve.add_argument("--live", action="store_true", help="ask the registries themselves, not the copy of them")
     resolve.add_argument(
-        "--limit", type=positive, default=DEFAULT_CANDIDATES, metavar="N", help="most candidates (default: %(default)s)"
+        "--limit",
+        type=positive,
+        default=DEFAULT_CANDIDATES,
+        metavar="N",
+        help="at most this many candidates (default: %(default)s)",
     )
 
 

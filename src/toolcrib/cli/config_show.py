@@ -1,4 +1,4 @@
-"""What `toolcrib config show` and `config sources` tell of the configuration in force."""
+"""What `toolcrib config show` and `config sources` show of the configuration in force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolcrib.cli.wording import counted
 from toolcrib.config.settings import SourceState
 from toolcrib.model.tool_rule import ToolRule
 
-# So many files that are not there are each worth a line; of more only the number is told.
+# So many files that are not there are each worth a line; of more only the number is shown.
 FEW_MISSING = 3
 
 _STATES = {

@@ -68,7 +68,7 @@ def with_service(
     settings: Settings, specs: Sequence[ServerSpec], output: Output, work: Work, *, title: str = "Reading servers"
 ) -> Any:
     """What `work` gives, with the service open and progress shown."""
-    # What is odd about the configuration was said already.
+    # Warnings about the configuration were shown already.
     said = replace(settings, problems=(), warnings=())
 
     async def opened() -> Any:

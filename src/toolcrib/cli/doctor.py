@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Output) -> list[Checkup]:
-    # What is odd about the configuration was said already.
+    # Warnings about the configuration were shown already.
     said = replace(settings, problems=(), warnings=(), max_retries=0)
     slots = asyncio.Semaphore(settings.max_parallel_discoveries)
     with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:

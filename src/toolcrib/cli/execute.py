@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _execute(settings: Settings, asked: Asked, output: Output) -> ExecutionResult:
-    # What is odd about the configuration was said already.
+    # Warnings about the configuration were shown already.
     said = replace(settings, problems=(), warnings=())
     async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
         try:

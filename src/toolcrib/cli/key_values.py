@@ -96,7 +96,7 @@ def _value(pairs: Sequence[Pair], type: TypeExpr) -> Any:
         return pairs[0].value(type)
     item = ANY if type == ANY else item_type(type)
     if item is None:
-        raise NotOfType("it is given more than once, but is no list")
+        raise NotOfType("it is given more than once, but is not a list")
     return [pair.value(item) for pair in pairs]
 
 
@@ -106,7 +106,7 @@ def _put(arguments: dict[str, Any], path: Path, value: Any) -> None:
     for name in above:
         here = here.setdefault(name, {})
         if not isinstance(here, dict):
-            raise NotOfType(f"{name} is given already, as something else than an object")
+            raise NotOfType(f"{name} is already given as something other than an object")
     if last in here:
         raise NotOfType("it is given more than once")
     here[last] = value

@@ -1,4 +1,4 @@
-"""`toolcrib list`: the servers behind the counter, and those that are switched off."""
+"""`toolcrib list`: the configured servers, and those that are switched off."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _STYLES: dict[State, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One line of the list: what is known of a server, how it stands, and the gateways that hold it."""
+    """One line of the list: what is known of a server, its state, and the gateways that hold it."""
 
     server: ServerSummary
     state: State

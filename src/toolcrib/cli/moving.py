@@ -99,7 +99,7 @@ def planned(options: argparse.Namespace, work: Work[P]) -> tuple[P, bool]:
         return plan, False
     with work.site.writing(options.command) as writer:
         if work.plan() != plan:
-            message = "something was changed since this was shown; nothing was written, try again"
+            message = "something changed after this was shown; nothing was written, try again"
             raise ConfigurationError([Problem("", message)])
         work.write(writer, plan)
     return plan, True

@@ -71,7 +71,7 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     """The options of `add`, those after its NAME too: `name`, and `url` or `words` (the command line)."""
     words: list[str] = options.rest
     front, command = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
-    # Known before anything can be wrong, so that what is wrong is said in the form asked for.
+    # Known before anything can be wrong, so that errors come in the form asked for.
     options.json = options.json or "--json" in front
     parser = _Rest(add_help=False, allow_abbrev=False)
     _add_server_options(parser)

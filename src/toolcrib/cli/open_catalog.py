@@ -45,7 +45,7 @@ class CatalogSession:
         return self.workspace.view
 
     def status(self, server: str) -> ServerStatus:
-        """How the running gateways stand with a server."""
+        """What the running gateways say about a server."""
         return CONNECTED if self.holders(server) else DISCONNECTED
 
     def holders(self, server: str) -> list[GatewayRow]:
@@ -77,7 +77,7 @@ class CatalogSession:
 
 
 def settings_of(options: argparse.Namespace, output: Output) -> Settings:
-    """The configuration this command is about; what is odd about it is said beside the answer."""
+    """The configuration this command is about; warnings about it go to standard error."""
     settings = load_settings(Path(options.config) if options.config else None)
     for problem in settings.problems:
         output.note(f"left out: {problem}")

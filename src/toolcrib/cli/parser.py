@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
-            raise UsageError(self, f"there is nothing to do with {word!r}", _see_help(self))
+            raise UsageError(self, f"unexpected argument {word!r}", _see_help(self))
         name = word.partition("=")[0]
         raise UsageError(
             self, f"there is no option {name}", _meant(name, self._option_string_actions) or _see_help(self)
@@ -128,8 +128,10 @@ def add_common(parser: argparse.ArgumentParser, **defaults: object) -> None:
         return defaults.get(name, argparse.SUPPRESS)
 
     group.add_argument("--config", metavar="FILE", default=default("config"), help="use this configuration file")
-    group.add_argument("-v", "--verbose", action="count", default=default("verbose"), help="say more on standard error")
-    group.add_argument("-q", "--quiet", action="store_true", default=default("quiet"), help="say only what is wrong")
+    group.add_argument(
+        "-v", "--verbose", action="count", default=default("verbose"), help="print more on standard error"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", default=default("quiet"), help="print only what is wrong")
     group.add_argument(
         "--color",
         choices=["auto", "always", "never"],

@@ -30,7 +30,7 @@ def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, 
 
 
 async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
-    # What is odd about the configuration was said already.
+    # Warnings about the configuration were shown already.
     said = replace(settings, problems=(), warnings=())
     started: list[str] = []
 

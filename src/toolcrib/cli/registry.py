@@ -163,7 +163,7 @@ def _tell(reports: list[SyncReport], failures: dict[str, ToolcribError], known: 
         for line in advice(error):
             output.err.paragraph(line)
     if failures:
-        output.err.paragraph("Run `toolcrib registry sync` again when that is mended: it goes on where it stopped.")
+        output.err.paragraph("Run `toolcrib registry sync` again when that is fixed: it continues where it stopped.")
 
 
 def _report_json(report: SyncReport) -> dict[str, Any]:

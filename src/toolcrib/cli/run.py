@@ -54,7 +54,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def exit_of(code: str) -> int:
-    """The exit code for an error; what no other number stands for is a failure of the work itself."""
+    """The exit code for an error; any other error is a failure of the work itself."""
     return _EXITS.get(code, exits.FAILED)
 
 

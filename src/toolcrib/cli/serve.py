@@ -68,7 +68,7 @@ async def _serve(options: argparse.Namespace) -> None:
 
 
 def _demo_settings(options: argparse.Namespace) -> Settings | None:
-    """Settings with the demo servers in them, where nothing else is behind the counter."""
+    """Settings with the demo servers in them, if no other server is configured."""
     settings = load_settings(Path(options.config) if options.config else None)
     return None if settings.servers else replace(settings, servers=demo_servers())
 

@@ -26,7 +26,11 @@ def add_registry(commands: Commands) -> None:
     )
     search.add_argument("query", metavar="QUERY", nargs="+", help="what the server should do, in your own words")
     search.add_argument(
-        "--limit", type=positive, default=DEFAULT_SERVERS, metavar="N", help="most results (default: %(default)s)"
+        "--limit",
+        type=positive,
+        default=DEFAULT_SERVERS,
+        metavar="N",
+        help="at most this many results (default: %(default)s)",
     )
     show = actions.add_parser("show", help="show how a server is launched, what it needs and how to add it")
     show.add_argument("name", metavar="NAME", help="its full name, for example io.github.acme/atlas")
@@ -50,7 +54,7 @@ def add_logs(commands: Commands) -> None:
         type=positive,
         default=DEFAULT_LOG_LINES,
         metavar="N",
-        help="last lines (default: %(default)s)",
+        help="show this many lines (default: %(default)s)",
     )
     add_json(parser)
 

@@ -20,10 +20,14 @@ def add_search(commands: Commands) -> None:
     parser = add_command(commands, "search", "find tools by what they do")
     parser.add_argument("query", metavar="QUERY", nargs="*", help="what the tool should do, in your own words")
     parser.add_argument("--server", metavar="NAME", help="search the tools of this server only")
-    parser.add_argument("--domain", metavar="NAME", help="only tools about this, such as github.issues")
-    parser.add_argument("--category", metavar="NAME", help="only tools of this kind, such as read or search")
+    parser.add_argument("--domain", metavar="NAME", help="only tools of this domain, such as github.issues")
+    parser.add_argument("--category", metavar="NAME", help="only tools of this category, such as read or search")
     parser.add_argument(
-        "--limit", type=positive, default=DEFAULT_RESULTS, metavar="N", help="most results (default: %(default)s)"
+        "--limit",
+        type=positive,
+        default=DEFAULT_RESULTS,
+        metavar="N",
+        help="at most this many results (default: %(default)s)",
     )
     parser.add_argument("--all", action="store_true", help="include tools that rules disable")
     parser.add_argument("--explain", action="store_true", help="show which words matched where")

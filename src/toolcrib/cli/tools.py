@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
         if not session.view.was_read(options.server):
             record = session.view.record(options.server)
             reason = f": {record.error}" if record is not None and record.error else ""
-            output.note(f"{options.server} was not read yet{reason}")
+            output.note(f"{options.server} has not been read yet{reason}")
     shown = [tool for tool in tools if tool.enabled or options.all]
     if output.as_json:
         output.json({"server": options.server, "tools": [tool_json(tool) for tool in shown]})

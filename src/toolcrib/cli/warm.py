@@ -22,7 +22,7 @@ from toolcrib.model.server import ServerSpec
 Action = Literal["read", "fresh", "failed"]
 
 _SIGNS: dict[Action, tuple[str, str]] = {"read": ("✓", "green"), "fresh": ("·", "dim"), "failed": ("✗", "red")}
-_WORDS: dict[Action, str] = {"read": "read anew", "fresh": "already fresh", "failed": "failed"}
+_WORDS: dict[Action, str] = {"read": "read now", "fresh": "already fresh", "failed": "failed"}
 
 
 @dataclass(slots=True)

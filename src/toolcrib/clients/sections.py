@@ -12,7 +12,7 @@ from toolcrib.model.server import Transport
 
 Entry = Mapping[str, Any]
 ChangeEntry = Callable[[Entry], Entry]
-# Takes a place in the file and what is odd there.
+# Takes a place in the file and a warning about it.
 Remark = Callable[[str, str], None]
 
 REFERRING_KEYS = frozenset(("command", "args", "env", "envFile", "cwd", "url", "headers"))
@@ -35,7 +35,7 @@ class Manner:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A client's file as plain data, and whom to tell what is odd in it."""
+    """A client's file as plain data, and where warnings about it go."""
 
     document: Entry
     path: Path

@@ -64,7 +64,7 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 def decode(content: bytes) -> str:
     """UTF-8 text, with or without a byte order mark."""
     if content.startswith(_UTF16_MARKS) or b"\x00" in content[:4]:
-        raise Malformed("is UTF-16 or UTF-32 text; expected UTF-8, save it as that")
+        raise Malformed("is UTF-16 or UTF-32 text; save it as UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -57,7 +57,7 @@ _MAX_PREFIX_CHARACTERS = 64
 
 
 class EntryReader(Reader):
-    """Reads one entry; `problems` says why there is no spec, `notes` what is odd about one that works."""
+    """Reads one entry; `problems` says why there is no spec, `notes` has warnings about one that works."""
 
     def __init__(self, data: Mapping[str, Any], where: str, origin: Origin) -> None:
         super().__init__(_flattened(data), where, origin.file or origin.source)

@@ -26,7 +26,7 @@ class OsKeyring:
         try:
             package.set_password(SERVICE, name, secret)
         except Exception as error:  # noqa: BLE001 - as for `get`
-            raise _unusable(f"the keyring did not take '{name}': {type(error).__name__}") from None
+            raise _unusable(f"the keyring refused to store '{name}': {type(error).__name__}") from None
         if self.get(name) != secret:
             raise _unusable(f"the keyring did not keep '{name}'")
 
@@ -41,7 +41,7 @@ class OsKeyring:
         """Raise when there is no keyring to put anything into."""
         package = self._package()
         if package.get_keyring().priority <= 0:
-            raise _unusable("this machine has no keyring that could be used")
+            raise _unusable("this machine has no usable keyring")
 
     def _package(self) -> Any:
         try:

@@ -101,7 +101,7 @@ def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
     """The launch of a server nobody has approved: a program is refused, and no reference is looked up."""
     if isinstance(launch, StdioLaunch):
         raise NeedsConfiguration(
-            f"server '{server}' comes from a registry and is a program: it is not started before it was added",
+            f"server '{server}' comes from a registry and is a program: it is not started until you add it",
             server=server,
             hint="Look at what it would run, then add it with `toolcrib add`.",
         )

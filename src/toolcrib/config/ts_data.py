@@ -170,7 +170,7 @@ class _Reading:
                 self._fail("expected an escape that JavaScript knows")
             else:
                 self._position = start
-                self._fail("expected a text that ends")
+                self._fail("expected the closing quote of a text")
         return self._joined(pieces, start)
 
     def _joined(self, pieces: list[str], start: int) -> str:
@@ -189,7 +189,7 @@ class _Reading:
             return _SINGLE_ESCAPES.get(single, single)
         code = int(two or four or braced, 16)
         if code > 0x10FFFF:
-            self._fail("expected a character, found a number beyond them")
+            self._fail("expected the code of a character, found a number that is too large")
         return chr(code)
 
     def _number(self, match: re.Match[str]) -> int | float:
@@ -204,7 +204,7 @@ class _Reading:
             self._fail("expected a number that can be read")
         if math.isinf(number):
             self._position = match.start()
-            self._fail("expected a number that is not beyond all bounds")
+            self._fail("expected a smaller number, found one that is too large")
         return sign * number
 
     def _fail_for_expression(self) -> NoReturn:
@@ -218,7 +218,7 @@ class _Reading:
         match = _BLANK.match(self._text, self._position)
         self._position = match.end() if match else self._position
         if self._text.startswith("/*", self._position):
-            self._fail("expected a comment that ends")
+            self._fail("expected the end of a comment")
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         match = pattern.match(self._text, self._position)

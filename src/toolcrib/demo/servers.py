@@ -1,4 +1,4 @@
-"""Two harmless servers for a first look, when nothing else is behind the counter."""
+"""Two harmless servers for a first look, when no other server is configured."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def nested(place: Place, value: Any) -> Any:
 
 def out_of_place(key: Key) -> EditRefused:
     """The refusal of a name where there is no map, or of a number where there is no list."""
-    return EditRefused(f"'{key}' has no place here: expected a {'list' if isinstance(key, int) else 'map'}")
+    return EditRefused(f"'{key}' can't be set here: expected a {'list' if isinstance(key, int) else 'map'}")
 
 
 def look_up(data: Any, place: Place) -> Any:

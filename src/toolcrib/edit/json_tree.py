@@ -96,7 +96,7 @@ class _Parser:
             raise self.wrong()
         key = self.plain(found[0])
         if parent.child(key):
-            raise EditRefused(f"the key '{key}' stands twice in one map")
+            raise EditRefused(f"the key '{key}' appears twice in one map")
         self.at = found.end()
         if self.peek() != ":":
             raise self.wrong()

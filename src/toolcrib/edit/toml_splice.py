@@ -35,7 +35,7 @@ class _Edit:
         if isinstance(value, dict) and value:
             return [*self.drop(place), self._table(place, value)]
         if isinstance(place[-1], int):
-            raise EditRefused("a list of plain values grows only where it is written on one line")
+            raise EditRefused("a list of plain values can grow only if it is written on one line")
         return [self._assigned(place, value)]
 
     def drop(self, place: Place) -> list[Splice]:
@@ -139,7 +139,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     if value is None:
-        raise EditRefused("TOML has no way to write nothing")
+        raise EditRefused("TOML has no null")
     return str(value)
 
 

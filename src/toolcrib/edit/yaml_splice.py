@@ -72,7 +72,7 @@ class _Edit:
 
     def _replaced(self, node: Node, holder: Child | None, value: Any) -> Splice:
         if holder is None or not holder.key:
-            raise EditRefused("a whole list item or document is not replaced")
+            raise EditRefused("a whole list item or document can't be replaced")
         newline, is_block = newline_of(self.text), node.children is not None and not node.is_flow
         colon = self.text.index(":", holder.key_end) + 1
         if not isinstance(value, dict | list) or not value or self._in_flow(node):
@@ -102,7 +102,7 @@ class _Edit:
         newline = newline_of(self.text)
         rest = _COMMENT_TO_LINE_END.match(self.text, parent.end)
         if rest is None:
-            raise EditRefused("there is no line end after which the new lines could stand")
+            raise EditRefused("there is no line end after which new lines could be added")
         return [Splice(rest.end(), rest.end(), newline + indent + _block(piece, indent, newline))]
 
     def _added_to_flow(self, parent: Node, piece: dict[str, Any] | list[Any]) -> list[Splice]:
@@ -141,7 +141,7 @@ class _Edit:
                 start = break_before(self.text, start)
             start = line_start(self.text, start) + parent.column
         if not starts_line(self.text, start):
-            raise EditRefused("the first key of a list item cannot be taken away alone")
+            raise EditRefused("the first key of a list item cannot be removed alone")
         return start
 
     def _emptied(self, parent: Node, holder: Child | None, start: int) -> Splice:

@@ -94,7 +94,7 @@ def _fill(text: str, node: Node, stream: Iterator[Any]) -> None:
         if not isinstance(event, events.ScalarEvent):
             raise EditRefused("the file has a map key that is not text")
         if node.child(event.value):
-            raise EditRefused(f"the key '{event.value}' stands twice in one map")
+            raise EditRefused(f"the key '{event.value}' appears twice in one map")
         start, key_end = _index(event.start_mark), _index(event.end_mark)
         children.append(Child(start, _value(text, next(stream), stream), event.value, key_end))
 

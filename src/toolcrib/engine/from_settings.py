@@ -83,7 +83,7 @@ def audit_file(settings: Settings, paths: Paths) -> AuditFile:
 
 
 def result_files(settings: Settings, paths: Paths) -> ResultFiles:
-    """The shelf for large results."""
+    """Where large results are kept."""
     return ResultFiles(
         paths.results_dir,
         keep_seconds=settings.result_ttl_seconds,

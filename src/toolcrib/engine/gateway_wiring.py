@@ -150,7 +150,7 @@ def _service(
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,
-        # Where a stranger may be reached is decided by the check, which knows what the person has configured.
+        # The check decides whether an unapproved server may be reached: it knows what the person has configured.
         allow_private_addresses=True,
         check_stranger=OutboundCheck(capabilities.configured),
     )

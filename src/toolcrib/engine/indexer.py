@@ -109,7 +109,7 @@ class Indexer:
         try:
             await asyncio.to_thread(self._when_learnt)
         except Exception:  # learning goes on, whatever others make of it
-            log.debug("what follows on learning failed", exc_info=True)
+            log.debug("a function that runs after indexing failed", exc_info=True)
 
     async def _write(self) -> None:
         write = self._search_index.to_write()

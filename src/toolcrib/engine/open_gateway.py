@@ -191,7 +191,7 @@ class OpenWorkspace:
             log.warning("the edited configuration is not used; the last good one stays:\n%s", error.message)
         except Exception as error:  # the next edit is noticed all the same
             is_debug = log.isEnabledFor(logging.DEBUG)
-            log.warning("the edited configuration could not be taken over: %r", error, exc_info=is_debug)
+            log.warning("could not switch to the edited configuration: %r", error, exc_info=is_debug)
 
     def _tell_of_shadowed_rules(self) -> None:
         """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""

@@ -13,7 +13,7 @@ State = Literal["enabled", "fallback", "disabled", "changed", "pending"]
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """How a tool stands; `reason` says why it stands so.
+    """Whether a tool can be used; `reason` says why not, or why so.
 
     enabled: found, listed and callable.
     fallback: a stand-in for a tool of a server that could not be read; callable, but no search finds it.

@@ -1,4 +1,4 @@
-"""A server behind the counter, and how to reach it."""
+"""A configured server, and how to reach it."""
 
 from __future__ import annotations
 

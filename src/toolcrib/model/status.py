@@ -1,4 +1,4 @@
-"""How a server stands with us right now."""
+"""The state of a server right now."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def external_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
 
 
 def public_name(name: str, spec: ServerSpec) -> str:
-    """What a tool that its server calls `name` is called for callers."""
+    """The name we give a tool that its server calls `name`."""
     return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
 
 
@@ -50,7 +50,7 @@ def fallback_tools(spec: ServerSpec) -> list[Tool]:
 def _fallback(name: str, description: str, parameters: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": name,
-        "description": f"{description}; assumed, its server could not be asked",
+        "description": f"{description}; assumed, because its server could not be read",
         "inputSchema": {
             "type": "object",
             "properties": {parameter: {"type": "string"} for parameter in parameters},

@@ -11,7 +11,7 @@ from toolcrib.model.status import ServerStatus
 
 @dataclass(frozen=True, slots=True)
 class ServerSummary:
-    """One server behind the counter; `title` and `transport` are for people, never for the wire's short list."""
+    """One configured server; `title` and `transport` are for people, never for the wire's short list."""
 
     name: str
     description: str

@@ -14,7 +14,7 @@ from toolcrib.model.view import Parameter, ToolDetails
 from toolcrib.schema.type_writer import CUT
 
 MOST_TOKENS = 800
-MORE = "Not all is shown. The whole schema: execute_tool, server toolcrib, tool get_schema, arguments {server, tool}."
+MORE = "Shortened. For the whole schema: execute_tool, server toolcrib, tool get_schema, arguments {server, tool}."
 
 # A few words cost half of what the hints cost as JSON.
 _HINTS = {

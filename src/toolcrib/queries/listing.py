@@ -57,7 +57,7 @@ def server_list(found: Sequence[ServerSummary], *, enabled: bool) -> Answer:
     if page.named:
         answer["more"] = [server.name for server in page.named]
         answer["note"] = (
-            f"{len(page.entries)} of {page.total} servers are described, the others named in more. list_tools shows the "
+            f"{len(page.entries)} of {page.total} servers are described; more names the others. list_tools shows the "
             "tools of one, search_tools finds tools on all."
         )
     else:
@@ -162,7 +162,7 @@ def _counted(page: _Page[Any], noun: str) -> str:
 
 def _how(arguments: Answer) -> str:
     given = _encode(arguments).decode()
-    return f"The rest: execute_tool, server {BUILT_IN_SERVER}, tool {LIST_MORE}, arguments {given}."
+    return f"For the rest: execute_tool, server {BUILT_IN_SERVER}, tool {LIST_MORE}, arguments {given}."
 
 
 def _server(server: ServerSummary) -> Answer:

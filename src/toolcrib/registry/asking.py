@@ -72,7 +72,7 @@ class Asking:
         self._places_left -= places
         self._characters_left -= characters
         if self._places_left < 0 or self._characters_left < 0:
-            raise Refused("its variables stand for more text than is allowed")
+            raise Refused("its variables expand to more text than is allowed")
 
     def _places(self, template: str, variables: Mapping[str, Input]) -> list[tuple[re.Match[str], Input]]:
         unknown = Input(is_required=True, is_secret=True) if self._asks_unknown else None

@@ -48,7 +48,7 @@ def open_bundle(content: bytes, sha256: str, folder: Path, short_name: str, *, m
             recipe = _recipe(_manifest(archive), folder, members, Asking(short_name))
             _unpack(archive, folder)
     except _DAMAGED as problem:
-        raise Refused(f"the file is no bundle that can be unpacked: {problem}") from None
+        raise Refused(f"the file is not a bundle that can be unpacked: {problem}") from None
     return recipe
 
 

@@ -99,7 +99,7 @@ class RegistryClient:
                 break
             seen_cursors.add(cursor)
         raise RegistryError(
-            "its list does not come to an end",
+            "its list never ends",
             registry=self._shown_url,
             hint="Report this to whoever runs the registry.",
         )
@@ -146,7 +146,7 @@ class RegistryClient:
         wait = answer.retry_after_seconds
         if answer.status == 429:
             return RateLimited(
-                f"{self._shown_url} limits how often it may be asked",
+                f"{self._shown_url} limits how often you can ask it",
                 retry_after_seconds=wait,
                 hint=f"Try again in {wait:.0f} s." if wait else "Try again later.",
             )
@@ -156,7 +156,7 @@ class RegistryClient:
 
     def _unexpected(self, status: int) -> ToolcribError:
         if status in (401, 403):
-            return AuthenticationFailed(f"{self._shown_url} wants a sign-in ({status})", server=self._shown_url)
+            return AuthenticationFailed(f"{self._shown_url} requires a sign-in ({status})", server=self._shown_url)
         return RegistryError(
             f"it answered with status {status}", registry=self._shown_url, hint="Check the address in registry.urls."
         )

@@ -38,7 +38,7 @@ def read_entries(items: Sequence[Form], read_type: ReadType) -> Map:
         if spelled.is_wildcard and rest is None:
             rest = read_type(spelled.type)
         elif spelled.is_wildcard or key in entries:
-            raise Misplaced(f"the key {shown(key)} stands twice in one map", spelled.key.at)
+            raise Misplaced(f"the key {shown(key)} appears twice in one map", spelled.key.at)
         else:
             entries[key] = Entry(key, read_type(spelled.type), spelled.optional)
     return Map(tuple(entries.values()), rest)

@@ -47,7 +47,7 @@ def _capability(form: ListForm) -> Capability:
     for key, value in _pairs(form.items[2:]):
         name = key.text.replace("_", "-")
         if name.replace("-", "_") in fields or key.text in others:
-            raise Misplaced(f":{key.text} stands twice", key.at)
+            raise Misplaced(f":{key.text} appears twice", key.at)
         if name in _TEXTS or name in _TYPES or name in _LISTS or name == "provider":
             fields[name.replace("-", "_")] = _field(name, value)
         else:
@@ -96,7 +96,7 @@ def _provider(form: Form) -> Provider:
             raise Misplaced("a key of a map is a keyword, a string or a whole number", key.at)
         field = _PROVIDER_KEYS.get(key.text.replace("_", "-"), "") if key.kind != "int" else ""
         if key in others or field in fields:
-            raise Misplaced(f"{form_text(key)} stands twice", key.at)
+            raise Misplaced(f"{form_text(key)} appears twice", key.at)
         if field:
             fields[field] = _text(value)
         else:

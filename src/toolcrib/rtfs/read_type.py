@@ -53,7 +53,7 @@ def type_from(form: Form) -> TypeExpr:
         if isinstance(head, Literal) and head.kind == "keyword" and head.text in _CONSTRUCTORS:
             return _CONSTRUCTORS[head.text](form.items[1:], form.at)
         raise Misplaced(
-            f"{shown(form_text(head))} begins no type: expected one of :{' :'.join(_CONSTRUCTORS)}", head.at
+            f"{shown(form_text(head))} does not begin a type: expected one of :{' :'.join(_CONSTRUCTORS)}", head.at
         )
     raise Misplaced(f"expected a type such as :string or [:vector :int], found {shown(form_text(form))}", form.at)
 
@@ -63,7 +63,7 @@ def _named(form: Literal | Symbol) -> TypeExpr:
     # `?` may be part of a name, so that `:string?` was read as one keyword.
     plain = name.removesuffix("?")
     if not plain or plain.endswith("?") or plain == "&":
-        raise Misplaced(f"{shown(name)} is no type", form.at)
+        raise Misplaced(f"{shown(name)} is not a type", form.at)
     found = Primitive(plain) if plain in PRIMITIVES else Alias(plain)
     return found if plain == name else optional(found)
 
@@ -163,7 +163,7 @@ def _split_rest(parameters: VectorForm) -> tuple[Items, Form | None]:
     if not marks:
         return items, None
     if marks != [len(items) - 2]:
-        raise Misplaced("& stands before the last parameter, once", items[marks[0]].at)
+        raise Misplaced("& goes before the last parameter, only once", items[marks[0]].at)
     return items[: marks[0]], items[-1]
 
 

@@ -55,7 +55,7 @@ _NAMED: dict[str, Scalar] = {
 }
 _BROKEN = {
     '"': "this string is never closed",
-    "#": "this comment is never closed, or a # stands alone: ##Inf, ##-Inf, ##NaN and #| … |# begin with it",
+    "#": "this comment is never closed, or a # is alone: ##Inf, ##-Inf, ##NaN and #| … |# begin with it",
     ",": "a comma is not a separator here: leave it out",
 }
 
@@ -122,7 +122,7 @@ def _close(bracket: str, at: int, opened: list[tuple[str, int]], rows: list[list
 def _string(token: str, at: int) -> Literal:
     def unescape(found: re.Match[str]) -> str:
         if found[1] not in ESCAPES:
-            raise Misplaced(rf"\{found[1]} is no escape: only \n \t \r \\ and \" are", at + 1 + found.start())
+            raise Misplaced(rf"\{found[1]} is not an escape: only \n \t \r \\ and \" are", at + 1 + found.start())
         return ESCAPES[found[1]]
 
     return Literal("string", writable(_ESCAPE.sub(unescape, token[1:-1])), at)

@@ -89,7 +89,7 @@ class _Reader:
 
     def _combine(self, left: list[Items], right: list[Items]) -> list[Items]:
         if len(left) * len(right) > MAX_EXPANSIONS:
-            raise PatternError(f"braces stand for more than {MAX_EXPANSIONS} names in {self._text!r}")
+            raise PatternError(f"braces expand to more than {MAX_EXPANSIONS} names in {self._text!r}")
         return [(*head, *tail) for head, tail in product(left, right)]
 
     def _peek(self) -> str:

@@ -84,7 +84,7 @@ class Pattern:
             self._timeouts += 1
             if self.is_off:
                 _log.warning(
-                    "pattern %s is too slow and is no longer tried: it now blocks what it denies, and allows nothing",
+                    "pattern %s is too slow and is no longer tried: rules with it block rather than allow",
                     self.text,
                 )
             raise PatternUndecided(self.text) from None

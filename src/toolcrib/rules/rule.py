@@ -33,7 +33,7 @@ class CompiledRule:
         """Whether the rule is about this tool: no negative pattern fits, and a positive one does, if there are any."""
         positives = self.positives
         if server == BUILT_IN_SERVER and self.rule.server != BUILT_IN_SERVER:
-            # The counter's own tools are reached only by a rule that names them.
+            # The gateway's own tools are matched only by a rule that names them.
             positives = self._for_built_in
             if not positives:
                 return False

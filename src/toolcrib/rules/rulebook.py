@@ -70,7 +70,9 @@ class RuleBook:
             enabled = bool(deciding.rule.enabled)
             return Decision(enabled, tags, deciding.number, f"{'enabled' if enabled else 'disabled'} by {deciding}")
         if self._is_whitelist and server != BUILT_IN_SERVER:
-            return Decision(False, tags, None, "no rule enables it, and where a rule enables tools all others are off")
+            return Decision(
+                False, tags, None, "no rule enables it, and some rule sets `enabled: true`, so all other tools are off"
+            )
         return Decision(True, tags, None, "no rule disables it")
 
     def _deciding(self, matching: Sequence[CompiledRule]) -> CompiledRule | None:

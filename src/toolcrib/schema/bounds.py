@@ -51,4 +51,4 @@ def _refuse_outside(schema: Mapping[str, Any]) -> None:
     for key in ("$ref", "$dynamicRef"):
         target = schema.get(key)
         if isinstance(target, str) and not target.startswith("#"):
-            raise Unusable(f"the schema refers to {target[:80]!r}, and nothing is ever fetched")
+            raise Unusable(f"the schema refers to {target[:80]!r}, which is never fetched")

@@ -85,15 +85,15 @@ class _Converter:
         if isinstance(schema, bool):
             return ANY if schema else NEVER
         if not isinstance(schema, Mapping):
-            return self._unread("is no schema", place)
+            return self._unread("is not a schema", place)
         if not self._afford(1 + len(schema) // 8) or place.depth > MAX_DEPTH:
-            return self._cut("is larger or deeper than is looked at", place)
+            return self._cut("is too large or too deep", place)
         try:
             merged = merge_parts(schema, self._root, place.references)
         except RefersToItself:
             return self._cut("refers to itself", place)
         if not self._afford(merged.cost):
-            return self._cut("is larger than is looked at", place)
+            return self._cut("is too large", place)
         for reference in merged.unresolved:
             self._warn(f"refers to {reference[:SHOWN_CHARACTERS]!r}, which is not in it", place)
         return self._of_merged(merged.schema, place.following(merged.references))

@@ -73,7 +73,7 @@ def _returns(tool: Tool, learnt: LearntShape | None) -> str:
     """The type of what the tool returns, where that is known; what is not the server's own word is marked."""
     if tool.output_schema:
         declared = _short(tool.output_schema)
-        return f"{declared} (not all results fit)" if learnt is not None and learnt.drift else declared
+        return f"{declared} (some results differ)" if learnt is not None and learnt.drift else declared
     if learnt is None or not learnt.schema:
         return ""
     seen = "learnt from results" if learnt.origin == "calls" else "seen in a trial call"

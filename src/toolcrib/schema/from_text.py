@@ -100,4 +100,4 @@ def _finite(digits: str) -> float:
 
 
 def _no_json(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")

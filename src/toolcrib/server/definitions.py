@@ -30,14 +30,14 @@ def _tool(
 
 
 META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
-    _tool("list_mcp_servers", "List the MCP servers behind this gateway.", {}),
+    _tool("list_mcp_servers", "List the MCP servers you can use.", {}),
     _tool(
         "search_tools",
         "Find tools on all servers by what they do, in your own words. Start here.",
         {
             "query": _STRING,
             "server": {"type": "string", "description": "Only this server"},
-            "limit": {"type": "integer", "description": "Most results (default 10)"},
+            "limit": {"type": "integer", "description": "Maximum results (default 10)"},
         },
         ["query"],
     ),
@@ -59,7 +59,7 @@ META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
         {
             "server": _STRING,
             "tool": _STRING,
-            "arguments": {"type": "object", "description": "As get_tool_details says"},
+            "arguments": {"type": "object", "description": "As get_tool_details shows"},
         },
         ["server", "tool", "arguments"],
         _RUNS,

@@ -32,7 +32,7 @@ HEALTH_PATH = "/health"
 SESSION_HEADER = "mcp-session-id"
 CLOSING_SECONDS = 5.0
 MOST_ACCEPTED_AT_ONCE = 100
-# One for the connection, one for another that waits to be accepted, one for the servers behind the counter.
+# One for the connection, one for another that waits to be accepted, one for the configured servers.
 FILES_PER_CONNECTION = 3
 BODY_TAKES_TIMES = 6
 
@@ -91,13 +91,13 @@ async def serve_http(
     on_ready: Callable[[int], None],
     limits: Callable[[], ConnectionLimits] = ConnectionLimits,
 ) -> None:
-    """Serve until `stop` is set; `on_ready` is told the port once connections are accepted."""
+    """Serve until `stop` is set; `on_ready` gets the port once connections are accepted."""
     listener = _listen(host, port)
     doorway = Doorway(app)
     server = _QuietServer(
         uvicorn.Config(
             doorway,
-            # Only our own faults: of what is wrong with a request the client is told.
+            # Only our own faults: the client hears what is wrong with a request.
             log_level="error",
             # In the same way as everything else, not in a way of its own.
             log_config=None,
@@ -146,7 +146,7 @@ def _listen(host: str, port: int) -> socket.socket:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         raise ConfigurationError(
             [Problem("http.host and http.port", f"{host}, port {port} can't be used: {reason}")],
-            hint="Stop what uses it, or choose another with --host and --port (0 takes a free port).",
+            hint="Stop the program that uses it, or choose another with --host and --port (0 takes a free port).",
         ) from problem
 
 

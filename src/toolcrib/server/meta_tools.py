@@ -98,7 +98,7 @@ class MetaTools:
         except RpcError:
             raise
         except Exception as error:
-            log.exception("%s failed in an unforeseen way", name)
+            log.exception("%s failed unexpectedly", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
     async def _list_servers(self, arguments: bytes, request: Request) -> Members:
@@ -150,7 +150,7 @@ class MetaTools:
         try:
             return self._shape(outcome, request.caller, is_bounded=not is_reading)
         except StoreUnavailable as trouble:
-            log.warning("a large result could not be shelved, so it is passed on whole: %s", trouble.message)
+            log.warning("could not store a large result, so it is passed on whole: %s", trouble.message)
             return self._shape(outcome, request.caller, is_bounded=False)
 
     async def _nested(self, asked: ExecutionRequest, caller: Caller) -> ExecutionRequest:

@@ -18,9 +18,7 @@ Keep = Callable[[bytes], str]
 Members = dict[str, msgspec.Raw]
 
 PREVIEW_CHARACTERS = 2_000
-READ_MORE = (
-    "For more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
-)
+READ_MORE = "To read more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
 _HOP_META = b"io.modelcontextprotocol/"
 _HOP_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
 _OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')

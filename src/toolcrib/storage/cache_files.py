@@ -66,7 +66,7 @@ class FolderCache:
     def _path(self, key: str) -> Path:
         name = f"{key}.json"
         if not _OUR_FILE.fullmatch(name):
-            raise ValueError(f"{key!r} is no key of the cache")
+            raise ValueError(f"{key!r} is not a key of the cache")
         return self._folder / name
 
     def _replace(self, path: Path, data: bytes) -> None:

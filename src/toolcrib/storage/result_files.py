@@ -53,7 +53,7 @@ class ResultFiles:
 
     def put(self, caller_key: str, data: bytes) -> str:
         if len(data) > self._max_total_bytes:
-            raise StoreUnavailable(f"a result of {len(data)} bytes is larger than the shelf for results")
+            raise StoreUnavailable(f"a result of {len(data)} bytes is larger than the space for results")
         handle = self._new_id()
         try:
             self._make_room(len(data))

@@ -155,7 +155,7 @@ def _set_aside(path: Path) -> None:
     for suffix in (*_SIDE_FILES, ""):
         with suppress(FileNotFoundError):
             os.replace(f"{path}{suffix}", f"{target}{suffix}")
-    _log.warning("%s was damaged; it is kept as %s and a fresh catalog was started", path, target.name)
+    _log.warning("%s was damaged; it is kept as %s and a new catalog was started", path, target.name)
 
 
 def _is_damage(error: Exception) -> bool:

@@ -184,7 +184,7 @@ class Connection:
             await _finished(previous)
             raise
         except Exception as error:
-            log.exception("connecting to %s failed in an unforeseen way", self.spec.name)
+            log.exception("connecting to %s failed unexpectedly", self.spec.name)
             self._connect_failed(
                 ready, ServerConnectionError(f"{type(error).__name__}: {error}", server=self.spec.name)
             )
@@ -199,7 +199,7 @@ class Connection:
         try:
             self._hooks.on_connected(identity)
         except Exception:
-            log.exception("%s is connected, but what follows from it failed", self.spec.name)
+            log.exception("%s is connected, but the work after that failed", self.spec.name)
 
     async def _connect(self) -> Session:
         await self._wait_for_turn()

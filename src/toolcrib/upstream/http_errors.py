@@ -143,13 +143,13 @@ def status_error(
         return _refused(server, response, error)
     if status == 429:
         wait = retry_after_seconds(response.headers, now)
-        return RateLimited(f"{server} limits how often it may be asked", retry_after_seconds=wait, hint=_when(wait))
+        return RateLimited(f"{server} limits how often it can be called", retry_after_seconds=wait, hint=_when(wait))
     # With an id it answers our request, and may come from the tool itself: it never means that the session is lost.
     is_answer = error is not None and answer.id not in (None, UNSET)
     if status >= 500 and not (status == 500 and is_answer):
         return unexpected_status(server, response, retryAfterSeconds=retry_after_seconds(response.headers, now))
     if has_session and (status == 404 or (not is_answer and _forgot_session(status, error))):
-        return SessionExpired(f"{server} forgot the session")
+        return SessionExpired(f"{server} no longer knows the session")
     return _turned_away(server, response, error, has_session=has_session)
 
 

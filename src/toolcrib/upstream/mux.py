@@ -58,7 +58,7 @@ class Mux:
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.BadMessage as problem:
-            log.debug("%s sent a line that is no message: %s", self._server, problem)
+            log.debug("%s sent a line that is not a message: %s", self._server, problem)
             return
         if message.method is UNSET:
             self._settle(message)
@@ -96,7 +96,7 @@ class Mux:
         try:
             await self._send(line)
         except (ToolcribError, jsonrpc.RpcError, SessionExpired) as trouble:
-            log.debug("%s did not take a message: %s", self._server, trouble)
+            log.debug("%s did not accept a message: %s", self._server, trouble)
 
 
 def _settled(answer: asyncio.Future[jsonrpc.Json]) -> None:

@@ -148,7 +148,9 @@ async def _abandon(task: asyncio.Task[Any]) -> None:
 
 def _decoded(raw: Json) -> Any:
     if len(raw) > MOST_INTRODUCTION_BYTES:
-        raise RpcError(INVALID_REQUEST, f"the server's introduction is larger than {MOST_INTRODUCTION_BYTES} bytes")
+        raise RpcError(
+            INVALID_REQUEST, f"the server's answer to the handshake is larger than {MOST_INTRODUCTION_BYTES} bytes"
+        )
     return msgspec.json.decode(raw)
 
 

@@ -1,4 +1,4 @@
-"""Where the gateway may connect to when the address comes from a stranger."""
+"""Where the gateway may connect to when the address comes from someone unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HINT = "Only a person can add such a server: toolcrib add NAME URL."
 
 
 async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: Resolve | None = None) -> None:
-    """Refuse an address a stranger gave unless it is encrypted, public and on a usual port.
+    """Refuse an address that nobody has approved unless it is encrypted, public and on a usual port.
 
     A host and port that a configured server has is fine: the person chose it. Names are resolved here and again when
     connecting; in between only TLS protects us, which is why anything unencrypted is refused.
@@ -45,7 +45,7 @@ def _check_shape(parts: SplitResult, port: int) -> None:
     if parts.scheme != "https" or not parts.hostname:
         raise ValidationError("only https addresses are asked before a person has approved them", hint=_HINT)
     if port < _LOWEST_FREE_PORT and port not in _WEB_PORTS:
-        raise ValidationError(f"port {port} is not one that servers of this kind have", hint=_HINT)
+        raise ValidationError(f"port {port} is not a usual port for such a server", hint=_HINT)
 
 
 def _chosen(specs: Mapping[str, ServerSpec]) -> set[tuple[str | None, int]]:

@@ -40,7 +40,7 @@ def start_failure(server: str, program: str, problem: OSError | ValueError) -> S
     if isinstance(problem, FileNotFoundError):
         hint = "The file is there, but the interpreter that its first line names is not installed."
     elif isinstance(problem, OSError) and problem.errno == errno.ENOEXEC:
-        hint = "The file is no program for this machine; a script needs a first line like `#!/usr/bin/env python3`."
+        hint = "The file is not a program for this machine; a script needs a first line like `#!/usr/bin/env python3`."
     return ServerConnectionError(message, server=server, hint=hint)
 
 

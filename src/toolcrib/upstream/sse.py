@@ -115,7 +115,7 @@ class LegacySseLink:
         if not self._endpoint.done():
             self._endpoint.set_exception(
                 ServerConnectionError(
-                    f"{server}: no message address came: {reason}", server=server, hint=_WRONG_TRANSPORT
+                    f"{server}: it sent no message address: {reason}", server=server, hint=_WRONG_TRANSPORT
                 )
             )
             self._endpoint.exception()  # nobody may be left to look at it
@@ -133,7 +133,7 @@ class LegacySseLink:
                     await reply.finish()
         except TimeoutError:
             server = self._address.server
-            message_text = f"{server} did not take a message within {_POST_SECONDS:g} s"
+            message_text = f"{server} did not accept a message within {_POST_SECONDS:g} s"
             raise ServerConnectionError(message_text, server=server, sent=True) from None
         except SessionExpired as problem:
             # Once the request that met this has failed on its own; the others fail with the stream.

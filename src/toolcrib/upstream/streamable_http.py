@@ -190,7 +190,7 @@ class StreamableHttpLink:
             try:
                 message = jsonrpc.decode(text)
             except jsonrpc.BadMessage as problem:
-                log.debug("%s sent something that is no message: %s", self._address.server, problem)
+                log.debug("%s sent something that is not a message: %s", self._address.server, problem)
                 continue
             if message.method is UNSET:
                 if call is not None:
@@ -230,7 +230,7 @@ class StreamableHttpLink:
             async with asyncio.timeout(_QUIET_POST_SECONDS):
                 await self._post(message, {})
         except (ToolcribError, jsonrpc.RpcError, SessionExpired, TimeoutError) as problem:
-            log.debug("%s did not take a message: %s", self._address.server, problem)
+            log.debug("%s did not accept a message: %s", self._address.server, problem)
 
     def _cancel_on_server(self, call: Call) -> None:
         # In the modern era the closed stream has already said it.
@@ -250,7 +250,7 @@ class StreamableHttpLink:
                 reply = await self._address.send("DELETE", self._headers({}, {}))
                 await reply.finish()
         except (ToolcribError, TimeoutError) as problem:
-            log.debug("%s was not told that its session ended: %s", self._address.server, problem)
+            log.debug("could not tell %s that its session ended: %s", self._address.server, problem)
 
     def _unanswered(self) -> ServerConnectionError:
         server = self._address.server

@@ -133,7 +133,7 @@ class _Taking:
             self.listed.warnings.append(f"{total} of its {self.listed.kind} left out: {reasons}")
         if not is_whole:
             self.listed.warnings.append(
-                f"its list of {self.listed.kind} goes on; only the first {self._looked_at} entries were looked at"
+                f"its list of {self.listed.kind} is longer; only the first {self._looked_at} entries were read"
             )
         return self.listed
 

@@ -71,7 +71,7 @@ class Watchdog:
         try:
             os.write(self._process.stdin.fileno(), b"%b%d\n" % (sign, group))
         except OSError as problem:
-            log.warning("the watchdog does not listen: %s", problem)
+            log.warning("the watchdog does not respond: %s", problem)
 
     def _let_go(self) -> None:
         process, self._process = self._process, None

@@ -60,7 +60,7 @@ class Family:
 
     def __init__(self, leader: int) -> None:
         if leader <= 1:
-            raise ValueError(f"{leader} is no process group of ours")
+            raise ValueError(f"{leader} is not one of our process groups")
         self._group = leader
         self._is_group_gone = False
         self._strays: dict[int, int] = {}
@@ -92,7 +92,7 @@ class Family:
         self._signal(signal.SIGKILL)
 
     def _is_group_alive(self, processes: dict[int, Process] | None) -> bool:
-        # Once empty, the number may come to name a stranger's group: it is never signalled again.
+        # Once empty, the number may come to name the group of another program: it is never signalled again.
         if self._is_group_gone or not self._signal_group(0):
             return False
         found = read_processes() if processes is None else processes

@@ -63,11 +63,11 @@ def annotation_problem(schema: Any) -> str:
 def _problem_at(path: _Path | None, part: Mapping[str, Any]) -> str:
     name, kind = part[_ANNOTATION], part.get("type")
     if not path:
-        return f"{_ANNOTATION} stands where it is not always reached by a chain of properties"
+        return f"{_ANNOTATION} is where a chain of properties does not always lead"
     if not isinstance(name, str) or not _FIELD_NAME.fullmatch(name):
-        return f"the {_ANNOTATION} of {'.'.join(path)!r} is no name of an HTTP header"
+        return f"the {_ANNOTATION} of {'.'.join(path)!r} is not the name of an HTTP header"
     if not isinstance(kind, str) or kind not in _MIRRORED_TYPES:
-        return f"the {_ANNOTATION} of {'.'.join(path)!r} is on a property that is no string, integer or boolean"
+        return f"the {_ANNOTATION} of {'.'.join(path)!r} is on a property that is not a string, integer or boolean"
     return ""
 
 

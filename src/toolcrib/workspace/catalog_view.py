@@ -145,7 +145,7 @@ class CatalogView:
         assumed = (self._visible(tool, spec) for tool in fallback_tools(spec))
         fallbacks = [_as_fallback(visible) for visible in assumed if visible.enabled]
         if fallbacks:
-            log.warning("%s: its tools could not be read; fallback tools stand in for them", server)
+            log.warning("%s: its tools could not be read; fallback tools are offered instead", server)
         return fallbacks
 
     def _could_not_be_read(self, spec: ServerSpec) -> bool:

@@ -82,7 +82,7 @@ class SearchIndex:
             try:
                 return kind.load(self._path)
             except ToolcribError as trouble:
-                log.debug("the search index is made anew: %s", trouble.message)
+                log.debug("the search index is rebuilt: %s", trouble.message)
         return kind()
 
     def claim(self, owner: object, groups: Iterable[str]) -> None:

@@ -27,7 +27,7 @@ def published_type(schema: Any, warn: Callable[[str], None]) -> TypeExpr:
 
 
 class OutputSchemas:
-    """Fulfils `OutputIntrospector`: for tools behind the counter what the gateway knows or finds out, and keeps."""
+    """Fulfils `OutputIntrospector`: for configured servers' tools what the gateway knows or finds out, and keeps."""
 
     def __init__(
         self, view: CatalogView, introspector: Introspector, inputs: Callable[[], Mapping[str, Mapping[str, Any]]]

@@ -28,7 +28,7 @@ class Strangers:
 
 
 class OutboundCheck:
-    """Fulfils `StrangerCheck`: the address must be one that strangers may name."""
+    """Fulfils `StrangerCheck`: the address must be allowed for servers that nobody has approved."""
 
     def __init__(self, configured: Callable[[], Mapping[str, ServerSpec]]) -> None:
         self._configured = configured
