@@ -116,7 +116,7 @@ def test_a_file_that_changes_while_a_person_is_asked_stops_everything(home):
         _, errors = process.communicate(timeout=BOUND_SECONDS)
     os.close(terminal)
     os.close(owner)
-    assert (process.returncode, b"changed since this was shown" in errors) == (2, True)
+    assert (process.returncode, b"changed after this was shown" in errors) == (2, True)
     assert home.file("cursor").read_bytes() == files[home.file("cursor")]
     assert not home.own.exists()
 

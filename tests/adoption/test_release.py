@@ -90,7 +90,7 @@ def test_an_entry_the_user_put_back_alone_is_left_as_it_is(home, capsys):
     assert home.run("adopt", "--yes") == 0
     file.write_bytes(b'{"mcpServers": {"a": {"command": "other"}}}')
     answer = home.answer(capsys, "release", "--yes")
-    assert "there again" in answer["clients"][0]["remarks"][0]
+    assert "in the file again" in answer["clients"][0]["remarks"][0]
     assert file.read_bytes() == b'{"mcpServers": {"a": {"command": "other"}}}'
 
 

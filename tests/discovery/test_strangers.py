@@ -60,7 +60,7 @@ def test_a_program_may_never_be_started_for_a_stranger() -> None:
     program = as_stranger(spec(launch=StdioLaunch("npx", ("-y", "evil"))))
 
     assert not is_reachable(program, private=True)
-    with pytest.raises(NeedsConfiguration, match="not started before it was added"):
+    with pytest.raises(NeedsConfiguration, match="not started until you add it"):
         resolve_strangers_launch(program.launch, server="evil")
 
 

@@ -37,12 +37,12 @@ def test_a_schema_whose_headers_can_be_sent_has_no_problem(schema: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "says"),
     [
-        (one(**{"type": "string", "x-mcp-header": "two words"}), "'region' is no name"),
-        (one(**{"type": "string", "x-mcp-header": ""}), "no name"),
-        (one(**{"type": "string", "x-mcp-header": 7}), "no name"),
-        (one(**{"type": "number", "x-mcp-header": "Region"}), "no string, integer or boolean"),
-        (one(**{"type": ["string"], "x-mcp-header": "Region"}), "no string, integer or boolean"),
-        (one(**{"x-mcp-header": "Region"}), "no string, integer or boolean"),
+        (one(**{"type": "string", "x-mcp-header": "two words"}), "'region' is not the name"),
+        (one(**{"type": "string", "x-mcp-header": ""}), "not the name"),
+        (one(**{"type": "string", "x-mcp-header": 7}), "not the name"),
+        (one(**{"type": "number", "x-mcp-header": "Region"}), "not a string, integer or boolean"),
+        (one(**{"type": ["string"], "x-mcp-header": "Region"}), "not a string, integer or boolean"),
+        (one(**{"x-mcp-header": "Region"}), "not a string, integer or boolean"),
         ({"properties": {"a": REGION, "b": {**REGION, "x-mcp-header": "region"}}}, "two properties"),
         ({"anyOf": [{"properties": {"a": REGION}}]}, "chain of properties"),
         (one(type="array", items=REGION), "chain of properties"),
