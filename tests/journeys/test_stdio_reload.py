@@ -167,7 +167,22 @@ async def test_a_longer_message_of_the_client_is_read_once_the_limit_was_raised(
         client.send(long)
         assert (await client.answer(None))["error"]["code"] == PARSE_ERROR
         workshop.configure({"one": workshop.scripted("one")}, maxStdioLineBytes=20_000, **NEVER)
-        os.kill(workshop.gateway(), signal.SIGHUP)
+        client.signal(signal.SIGHUP)
         await until_listed(client, "one")
         client.send(long)
         assert "SERVER_NOT_FOUND" in json.dumps(await client.answer(1))
+
+
+async def test_running_calls_have_the_time_to_end_that_was_set_last(workshop: Workshop):
+    one = workshop.scripted("one")
+    workshop.configure({"one": one}, shutdownGrace=600, **NEVER)
+
+    async with workshop.lines() as client:
+        await client.initialize()
+        workshop.configure({"one": one, "two": workshop.scripted("two")}, shutdownGrace=0.2, **NEVER)
+        client.signal(signal.SIGHUP)
+        await until_listed(client, "two")
+        client.send(execution(1, "one", "hang"))
+        await eventually(lambda: one.received("tools/call"))
+        client.signal(signal.SIGTERM)
+        assert await client.ended() == 0

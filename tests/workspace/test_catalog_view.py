@@ -176,13 +176,12 @@ def test_no_more_tools_than_the_limit_are_indexed() -> None:
     assert (shop.found("beta"), shop.found("gamma")) == (["files:beta"], [])
 
 
-def test_another_limit_applies_from_the_next_configuration_on() -> None:
+def test_another_limit_applies_from_the_next_search_on() -> None:
     shop = Showroom(max_indexed=1)
     shop.save(tool("read_file"), tool("write_file"))
     assert len(shop.found("file")) == 1
 
     shop.index.configure(max_tools=10)
-    shop.view.configure((ENTRY,), NO_RULES)
 
     assert len(shop.found("file")) == 2
 

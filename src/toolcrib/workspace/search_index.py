@@ -66,7 +66,7 @@ class SearchIndex:
         self._claims: dict[object, frozenset[str]] = {}
 
     def configure(self, *, max_tools: int) -> None:
-        """Let another number of tools be searched; a workspace indexes its servers anew when it is configured."""
+        """Let another number of tools be searched; every workspace then indexes its servers anew."""
         self._max_tools = max_tools
 
     @property

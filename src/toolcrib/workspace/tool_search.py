@@ -34,8 +34,8 @@ class ToolSearch:
         self._view = view
         self._groups: dict[str, str] = {}
         self._waiting: deque[str] = deque()
-        # The state of the view and of the catalog that the index was last compared with.
-        self._compared: tuple[int, int] | None = None
+        # The state of the view and of the catalog that the index was last compared with, and how much it could hold.
+        self._compared: tuple[int, int, int] | None = None
 
     def configure(self, *, max_enabled: int) -> None:
         """Warn above another number of enabled tools from the next indexing on."""
@@ -119,8 +119,8 @@ class ToolSearch:
     def close(self) -> None:
         self.index.release(self)
 
-    def _state(self) -> tuple[int, int]:
-        return self._view.version, self._view.catalog.version
+    def _state(self) -> tuple[int, int, int]:
+        return self._view.version, self._view.catalog.version, self.index.max_tools
 
     def _bring_up_to_date(self) -> None:
         while self.index_next():
