@@ -159,7 +159,7 @@ def test_the_plan_is_short_unless_its_changed_lines_are_asked_for(home, capsys):
     short = capsys.readouterr().out
     assert f"Cursor  {home_as_tilde(str(home.file('cursor')))}\n  moves  clock, notes\n  stays  here: it names" in short
     assert "\n  moves  notes (as notes-vscode)\n  stays  bank: " in short
-    assert f"Our own file {home_as_tilde(str(home.own))} (new) gets: clock, notes, notes-vscode, wiki\n" in short
+    assert f"Toolcrib's file {home_as_tilde(str(home.own))} (new) gets: clock, notes, notes-vscode, wiki\n" in short
     assert "Each of the 4 clients' files gets one entry for Toolcrib; --diff shows every line that changes.\n" in short
     assert not any(line.lstrip().startswith(("+", "@@")) for line in short.splitlines())
     assert home.run("adopt", "--dry-run", "--diff") == 0

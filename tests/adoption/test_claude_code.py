@@ -173,7 +173,7 @@ def test_without_its_program_servers_are_copied_and_what_to_type_is_shown(home, 
     assert own_names(home) == ["notes", "wiki"]
     assert home.run("adopt", "--dry-run") == 0
     shown = capsys.readouterr().out
-    assert "copied to our own file" in shown
+    assert "copied to Toolcrib's file" in shown
     assert "claude mcp remove -s user notes" in shown
     assert home.run("connect", "claude-code") == 2
     assert "claude mcp add-json" in capsys.readouterr().out

@@ -40,7 +40,7 @@ async def test_servers_are_found_by_what_they_do_and_say_why() -> None:
     (first, *_) = RegistryIndex(SHELF).search("send an e-mail")
 
     assert first.server.name == "com.example/post"
-    assert first.reasons == ("matches 'send', 'e-mail'", "the publisher proved a domain of their own")
+    assert first.reasons == ("matches 'send', 'e-mail'", "the publisher proved that they own a domain")
     assert 0 < first.relevance <= 1
 
 

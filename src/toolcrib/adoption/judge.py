@@ -14,7 +14,7 @@ from toolcrib.adoption.site import Site
 from toolcrib.clients.client import Client
 
 _KEPT = "you asked to keep it there"
-_NOT_HELD = "it contains text that our own file can't hold, such as half a character"
+_NOT_HELD = "it contains text that Toolcrib's file can't hold, such as half a character"
 
 
 @dataclass(frozen=True, slots=True)

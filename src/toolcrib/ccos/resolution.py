@@ -93,7 +93,7 @@ class CapabilityResolver:
         """Candidates for an id such as `mcp.github.list_issues`, or for a description in words."""
         text = wanted.strip()
         if not text or len(text) > MOST_WANTED_CHARACTERS:
-            raise ValidationError(f"say what is wanted in 1 to {MOST_WANTED_CHARACTERS} characters")
+            raise ValidationError(f"describe what you need in 1 to {MOST_WANTED_CHARACTERS} characters")
         local = sorted(self._local(text, limit), key=_standing)
         found = Resolution(text, tuple(local[:limit]))
         if found.is_at_hand or self._registry is None or not ask_registry:

@@ -21,7 +21,7 @@ def add_adopt(commands: Commands) -> None:
         "--secrets",
         choices=["keep", "keyring"],
         default="keep",
-        help="keep plaintext tokens and keys in our file (default), or move them to the keyring of this machine",
+        help="keep plaintext tokens and keys in Toolcrib's file (default), or move them to the keyring of this machine",
     )
     adopt.add_argument(
         "--local", action="store_true", help="also move servers that Claude Code has for single folders only"
@@ -46,7 +46,7 @@ def add_add(commands: Commands) -> None:
     add = commands.add_parser(
         "add",
         help="add a server: add NAME -- COMMAND..., or add NAME URL",
-        description="Add a server to our own file: a command that starts it, or the URL of one that runs already.",
+        description="Add a server to Toolcrib's file: a command that starts it, or the URL of one that is already running.",
         usage="%(prog)s NAME (URL | -- COMMAND [ARGUMENT ...]) [options]",
     )
     add.set_defaults(module="add")
@@ -56,7 +56,7 @@ def add_add(commands: Commands) -> None:
 
 
 def add_remove(commands: Commands) -> None:
-    _add_name(_command(commands, "remove", "remove a server from our own file"))
+    _add_name(_command(commands, "remove", "remove a server from Toolcrib's file"))
 
 
 def add_enable(commands: Commands) -> None:
@@ -64,7 +64,7 @@ def add_enable(commands: Commands) -> None:
 
 
 def add_disable(commands: Commands) -> None:
-    _add_name(_command(commands, "disable", "keep a server in our own file, but offer none of its tools"))
+    _add_name(_command(commands, "disable", "keep a server's entry, but offer none of its tools"))
 
 
 def read_rest(options: argparse.Namespace) -> argparse.Namespace:

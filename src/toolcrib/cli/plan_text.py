@@ -23,7 +23,7 @@ def show_plan(plan: Plan, out: Terminal, *, with_diff: bool) -> None:
     fresh = dict.fromkeys(move.name for _, move in plan.moves if move.is_new)
     if fresh:
         new = " (new)" if plan.own.content is None else ""
-        out.paragraph(f"Our own file {home_as_tilde(str(plan.own.path))}{new} gets: {', '.join(fresh)}")
+        out.paragraph(f"Toolcrib's file {home_as_tilde(str(plan.own.path))}{new} gets: {', '.join(fresh)}")
     changed = sum(client.changes_something for client in plan.clients)
     if changed and not with_diff:
         where = "The client's file gets" if changed == 1 else f"Each of the {changed} clients' files gets"
@@ -58,7 +58,7 @@ def _show_by_hand(plan: ClientPlan, out: Terminal) -> None:
     )
     if plan.moves:
         out.paragraph(
-            "Its servers are copied to our own file, so that you lose nothing when you remove them there.", "  "
+            "Its servers are copied to Toolcrib's file, so that you lose nothing when you remove them there.", "  "
         )
     out.paragraph(f"Install {title} and run this again, or type:", "  ")
     for words in plan.by_hand:
@@ -73,7 +73,7 @@ def _show_variables(plan: ClientPlan, out: Terminal) -> None:
     for server, names in plan.lacking:
         out.paragraph(
             f"warning: {server} needs {', '.join(names)}, which {title} does not hand on. Write the value into its entry "
-            f"in our file, or leave the server where it is with --keep {server}.",
+            f"in Toolcrib's file, or leave the server where it is with --keep {server}.",
             "  ",
         )
 

@@ -55,7 +55,7 @@ def _show(plan: ReleasePlan) -> None:
         for remark in one.remarks:
             say(f"  {remark}")
     if plan.own_removed and plan.own:
-        say(f"Our own file {tilde(plan.own.path)} loses: {', '.join(plan.own_removed)}")
+        say(f"Toolcrib's file {tilde(plan.own.path)} loses: {', '.join(plan.own_removed)}")
     for remark in plan.remarks:
         say(remark)
 

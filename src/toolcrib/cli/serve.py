@@ -94,7 +94,7 @@ async def _reload(gateway: Gateway) -> None:
     try:
         await gateway.reload()
     except ConfigurationError as error:
-        log.warning("the configuration was not reloaded; the last good one stays:\n%s", error.message)
+        log.warning("the configuration was not reloaded; the last good one stays in use:\n%s", error.message)
 
 
 def _own_entry(options: argparse.Namespace) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def _sections(file: OpenedFile) -> Iterator[Section]:
     if isinstance(entries, Mapping):
         refused = [name for name, entry in entries.items() if "bearer_token" in map_of(entry)]
         for name in refused:
-            message = "expected bearer_token_env_var, found bearer_token, which Codex does not take either"
+            message = "expected bearer_token_env_var, found bearer_token, which Codex does not accept either"
             file.skip(f"{_KEY}.{name}.bearer_token", message)
         entries = {name: entry for name, entry in entries.items() if name not in refused}
     yield Section(_KEY, each_entry(entries, _in_our_words), _MANNER)

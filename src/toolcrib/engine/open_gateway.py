@@ -188,7 +188,7 @@ class OpenWorkspace:
         try:
             await self.reload()
         except ConfigurationError as error:
-            log.warning("the edited configuration is not used; the last good one stays:\n%s", error.message)
+            log.warning("the edited configuration is not used; the last good one stays in use:\n%s", error.message)
         except Exception as error:  # the next edit is noticed all the same
             is_debug = log.isEnabledFor(logging.DEBUG)
             log.warning("could not switch to the edited configuration: %r", error, exc_info=is_debug)

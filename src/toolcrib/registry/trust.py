@@ -12,8 +12,8 @@ Tier = Literal["official", "verified", "community", "unknown"]
 WEIGHTS: Mapping[Tier, float] = {"official": 1.0, "verified": 0.8, "community": 0.5, "unknown": 0.2}
 REASONS: Mapping[Tier, str] = {
     "official": "published by the MCP project",
-    "verified": "the publisher proved a domain of their own",
-    "community": "the publisher proved a code-hosting account",
+    "verified": "the publisher proved that they own a domain",
+    "community": "the publisher proved that they own a code-hosting account",
     "unknown": "from a registry whose checks are not known",
 }
 _PROJECT = frozenset({"io.modelcontextprotocol", "io.github.modelcontextprotocol"})

@@ -114,7 +114,7 @@ class AuditFile:
     def _succeeded(self) -> None:
         if self._unrecorded:
             missed, self._unrecorded = self._unrecorded, 0
-            self._tell(f"calls are recorded again in {self._path}; {missed} could not be")
+            self._tell(f"calls are recorded again in {self._path}; {missed} could not be recorded")
 
     def _tell(self, message: str) -> None:
         # The listener's own trouble must not stop a call either.

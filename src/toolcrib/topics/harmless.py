@@ -34,9 +34,9 @@ def refusal(tool: Tool) -> str:
     """
     hints = tool.annotations
     if hints.get("destructiveHint") is True and hints.get("readOnlyHint") is not True:
-        return "its server calls it destructive"
+        return "its server marks it as destructive"
     if hints.get("destructiveHint") is True:
-        return "its server calls it both read-only and destructive"
+        return "its server marks it as both read-only and destructive"
     if hints.get("readOnlyHint") is False:
         return "its server says that it changes things"
     return "" if hints.get("readOnlyHint") is True else name_refusal(tool.name)

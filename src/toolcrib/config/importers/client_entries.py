@@ -76,7 +76,7 @@ class EntryImport:
         for key in (REFERRING_KEYS - self._manner.referring_keys) & ours.keys():
             ours[key] = _translated(ours[key], literal)
         if any(RUNS_A_COMMAND in text for key in REFERRING_KEYS & ours.keys() for text in _texts(ours[key])):
-            self.warn(where, "needs a value that its client gets by running a command; that is not done here")
+            self.warn(where, "needs a value that its client gets by running a command, which is not supported")
         return ours
 
     def _renamed(self, entry: Entry) -> dict[str, Any]:
