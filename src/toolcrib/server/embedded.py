@@ -35,7 +35,7 @@ class MCPDiscoveryServer:
         `http.allowedHosts` are answered.
         """
         if token is not None and not token.strip():
-            raise ValidationError("the token is empty: anybody could show it", hint="None asks for no token at all.")
+            raise ValidationError("the token is empty, so anybody could use it", hint="None asks for no token at all.")
         settings = self._gateway.settings
         app = build_app(self.sdk_server, settings, host=settings.http_host, token=token, more_hosts=hosts)
         async with self.sdk_server.session_manager.run():
