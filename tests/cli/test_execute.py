@@ -131,3 +131,13 @@ def test_an_interrupt_is_exit_130_and_leaves_no_child(
     assert process.returncode == 130
     assert "Traceback" not in err
     assert read_process(child) is None
+
+
+def test_a_disabled_server_is_said_to_be_disabled(machine: Machine) -> None:
+    machine.workshop("friendly")
+    assert machine.run("disable", "friendly").code == 0
+
+    ran = machine.run("execute", "friendly", "ping")
+
+    assert ran.code == 2
+    assert "'friendly' is disabled (`toolcrib enable friendly` switches it on)" in " ".join((ran.out + ran.err).split())

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolcrib.cli.asked import Asked, asked_of, typed
+from toolcrib.cli.chosen import disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
@@ -17,7 +18,7 @@ from toolcrib.cli.run import exit_of
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.settings import Settings
 from toolcrib.engine.open_gateway import open_gateway
-from toolcrib.errors import InvalidArguments, ToolNotFound
+from toolcrib.errors import InvalidArguments, ServerNotFound, ToolcribError, ToolNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
 from toolcrib.model.caller import Caller
@@ -53,11 +54,16 @@ async def _execute(settings: Settings, asked: Asked, output: Output) -> Executio
             outcome = await _outcome(gateway, await typed(gateway, asked), output)
         except InvalidArguments as error:
             return ExecutionResult(error=ExecutionError.of(error, asked.server, asked.tool))
-        failure = gateway.failure(asked.server)
-        if failure is not None and outcome.error is not None and outcome.error.code == ToolNotFound.code:
-            # Nobody knows its tools because it can't be reached: that is what went wrong.
-            return ExecutionResult(error=ExecutionError.of(failure, asked.server, asked.tool))
-        return outcome
+        cause = _cause(gateway, settings, asked, outcome)
+        return outcome if cause is None else ExecutionResult(error=ExecutionError.of(cause, asked.server, asked.tool))
+
+
+def _cause(gateway: Gateway, settings: Settings, asked: Asked, outcome: ExecutionResult) -> ToolcribError | None:
+    """What a person should hear instead of "not found": the server can't be reached, or it is disabled."""
+    code = outcome.error.code if outcome.error is not None else ""
+    if code == ToolNotFound.code:
+        return gateway.failure(asked.server)
+    return disabled(settings, asked.server) if code == ServerNotFound.code else None
 
 
 async def _outcome(gateway: Gateway, asked: Asked, output: Output) -> ExecutionResult:

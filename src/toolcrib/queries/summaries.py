@@ -9,7 +9,7 @@ from typing import Any
 from toolcrib.config.written_entry import entry_of
 from toolcrib.masking.entries import masked_entry
 from toolcrib.model.caller import LIBRARY, Caller
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.view import SearchHit, ServerSummary, ToolSummary
 from toolcrib.model.visible_tool import VisibleTool
@@ -51,8 +51,9 @@ def hit_view(visible: VisibleTool, relevance: float) -> SearchHit:
 
 
 def near_domains(hits: Sequence[SearchHit]) -> tuple[str, ...]:
-    """What the tools are about that come closest, each domain once."""
-    return tuple(dict.fromkeys(infer_domains(hit.server, hit.tool)[0] for hit in hits))
+    """What the tools of servers are about that come closest, each domain once."""
+    own = (hit for hit in hits if hit.server != BUILT_IN_SERVER)
+    return tuple(dict.fromkeys(infer_domains(hit.server, hit.tool)[0] for hit in own))
 
 
 def _own_words(view: CatalogView, name: str) -> str:
