@@ -122,7 +122,7 @@ SERVICE: Mapping[str, Door] = {
     "find_servers_for_capability": lambda service, text: service.find_servers_for_capability(text, ONCE),
     "identity": lambda service, text: service.identity(server(text)),
     "options": lambda service, _: service.options,
-    "read_stranger": lambda service, text: service.read_stranger(remote(text), ONCE),
+    "read_unapproved": lambda service, text: service.read_unapproved(remote(text), ONCE),
     "register_capability": _capabilities,
     "resource_to_manifest": lambda service, text: service.resource_to_manifest({"uri": text}, server(text)),
     "search_registry_for_capability": lambda service, text: service.search_registry_for_capability(text),

@@ -15,6 +15,8 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 
 # Names that once meant several things, with what took their place.
 RETIRED = {
+    "Strangers": "UnapprovedReads",
+    "CapabilityDesk": "CapabilitySinks",
     "Stock": "CatalogView",
     "StockedTool": "VisibleTool",
     "Finder": "SearchIndex and ToolSearch",

@@ -16,7 +16,7 @@ from tests.fakes import FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib import DiscoveryOptions, RateLimitConfig, RetryPolicy, Settings, open_discovery
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import CacheStats
-from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.capability_sinks import CapabilitySinks
 from toolcrib.discovery.results import DiscoveredMCPTool, MCPServerConfig, WarmStats
 from toolcrib.errors import (
     ConnectionFailed,
@@ -498,14 +498,14 @@ async def test_nothing_from_the_registry_is_started_and_our_own_network_is_not_v
 async def test_a_stranger_can_be_read_without_leaving_a_trace() -> None:
     servers = FakeServers(FakeServer("maps", [tool("find")]))
     async with desk(servers) as us:
-        reading = await us.service.read_stranger(remote("maps"))
+        reading = await us.service.read_unapproved(remote("maps"))
 
         assert [definition["name"] for definition in reading.tools] == ["find"]
         assert servers["maps"].open_links == []
         assert us.cache.get_tools("maps") is None
         for refused in (spec("maps"), remote("maps", "http://127.0.0.1/")):
             with pytest.raises(ValidationError, match="not visited"):
-                await us.service.read_stranger(refused)
+                await us.service.read_unapproved(refused)
     assert servers["maps"].starts == 1
 
 
@@ -519,10 +519,10 @@ async def test_a_last_look_can_keep_us_from_a_stranger_and_from_nobody_else() ->
     registry = FakeRegistry()
     registry.offer(remote("maps"))
     servers = FakeServers(FakeServer("maps", [tool("find")]), FakeServer("files", [tool("read")]))
-    async with desk(servers, registry=registry, check_stranger=look) as us:
+    async with desk(servers, registry=registry, check_unapproved=look) as us:
         assert await us.service.discover_from_registry("maps") == []
         with pytest.raises(ValidationError, match="leads inside"):
-            await us.service.read_stranger(remote("maps"))
+            await us.service.read_unapproved(remote("maps"))
         assert len(await us.service.discover_tools(spec("files"))) == 1
     assert looked == ["maps", "maps"]
     assert servers["maps"].starts == 0
@@ -691,7 +691,7 @@ FILES = FakeServer("files", [tool("read"), tool("write")])
 
 async def test_a_tool_becomes_a_capability_and_is_registered_in_both_places() -> None:
     market, catalog = Shop(), SlowShop()
-    parts = CapabilityDesk(manifest, market, catalog)
+    parts = CapabilitySinks(manifest, market, catalog)
     async with desk(FakeServers(FILES), capabilities=parts) as us:
         (read, _) = await us.service.discover_tools(spec("files"))
         assert market.taken == []
@@ -705,7 +705,7 @@ async def test_discovered_tools_are_registered_and_exported_where_asked_also_fro
     options = DiscoveryOptions(
         use_cache=True, register_in_marketplace=True, export_to_rtfs=True, export_directory="somewhere"
     )
-    async with desk(FakeServers(FILES), capabilities=CapabilityDesk(manifest, market, export=export)) as us:
+    async with desk(FakeServers(FILES), capabilities=CapabilitySinks(manifest, market, export=export)) as us:
         for _ in range(2):
             assert len(await us.service.discover_tools(spec("files"), options)) == 2
         await us.service.discover_tools(spec("files"), replace(options, export_directory=None))
@@ -732,7 +732,7 @@ async def test_what_no_part_is_there_for_is_refused_before_a_server_is_asked(opt
 
 async def test_a_service_with_another_part_shares_the_rest() -> None:
     market, catalog = Shop(), Shop()
-    async with desk(FakeServers(FILES), capabilities=CapabilityDesk(manifest)) as us:
+    async with desk(FakeServers(FILES), capabilities=CapabilitySinks(manifest)) as us:
         fuller = us.service.with_marketplace(market).with_catalog(catalog)
         await fuller.register_capability({"id": "x"})
         await fuller.discover_tools(spec("files"), CACHED)

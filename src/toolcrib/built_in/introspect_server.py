@@ -28,7 +28,7 @@ _FACTS = ("name", "title", "version", "websiteUrl")
 _MOST_FACT_CHARACTERS = 200
 
 
-class StrangerReader(Protocol):
+class UnapprovedReader(Protocol):
     """Reads a server that nobody has approved, without credentials and within the outbound rules."""
 
     async def read(self, spec: ServerSpec) -> ServerReading:
@@ -46,7 +46,7 @@ class _Told:
 class IntrospectServer:
     """Runs the tool. A command is never run here, and no token is ever sent."""
 
-    def __init__(self, review: Review, reader: StrangerReader) -> None:
+    def __init__(self, review: Review, reader: UnapprovedReader) -> None:
         self._review = review
         self._reader = reader
 

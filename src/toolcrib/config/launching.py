@@ -10,7 +10,7 @@ from toolcrib.config.secret_refs import (
     bearer_for,
     child_environment,
     is_harmless,
-    resolve_strangers_launch,
+    resolve_unapproved_launch,
     resolve_with,
 )
 from toolcrib.errors import NeedsConfiguration
@@ -42,7 +42,7 @@ def ready_launch(spec: ServerSpec, env: Mapping[str, str], from_keyring: FromKey
     references = References(env, from_keyring)
     if spec.origin.source == FROM_REGISTRY:
         # Nobody has approved it: a reference in its entry must not name a secret of this machine.
-        launch = resolve_strangers_launch(spec.launch, server=spec.name)
+        launch = resolve_unapproved_launch(spec.launch, server=spec.name)
     else:
         launch = resolve_with(references, spec.launch, env, server=spec.name)
     try:

@@ -97,7 +97,7 @@ def resolve_with(references: References, launch: Launch, env: Mapping[str, str],
     return resolved
 
 
-def resolve_strangers_launch(launch: Launch, *, server: str) -> Launch:
+def resolve_unapproved_launch(launch: Launch, *, server: str) -> Launch:
     """The launch of a server nobody has approved: a program is refused, and no reference is looked up."""
     if isinstance(launch, StdioLaunch):
         raise NeedsConfiguration(

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class CapabilityDesk:
+class CapabilitySinks:
     """The optional parts that deal with capabilities."""
 
     manifests: ManifestMaker | None = None

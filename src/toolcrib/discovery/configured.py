@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from toolcrib.discovery.reads import endpoint_of
-from toolcrib.discovery.unapproved import as_stranger, is_reachable
+from toolcrib.discovery.unapproved import as_unapproved, is_reachable
 from toolcrib.model.server import ServerSpec
 
 log = logging.getLogger(__name__)
@@ -36,14 +36,14 @@ class KnownServers:
         return is_reachable(spec, private=self._allow_private)
 
     def for_visit(self, found: Iterable[ServerSpec]) -> list[ServerSpec]:
-        """Servers of a registry as they may be reached: as configured where they are, else as strangers, else not."""
+        """Servers of a registry as they may be reached: as configured where they are, else as unapproved ones, else not."""
         chosen: dict[str, ServerSpec] = {}
         for spec in found:
             twin = self._twin(spec)
             if twin is None and not self.may_visit(spec):
                 log.info("%s is not visited: it is a program, or inside our own network", spec.name)
                 continue
-            visited = twin or as_stranger(spec)
+            visited = twin or as_unapproved(spec)
             chosen.setdefault(endpoint_of(visited), visited)
         return list(chosen.values())
 

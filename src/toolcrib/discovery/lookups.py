@@ -14,7 +14,7 @@ from toolcrib.discovery.cache import MCPCache
 from toolcrib.discovery.configured import KnownServers
 from toolcrib.discovery.conversion import Record, ToolConversion
 from toolcrib.discovery.options import DiscoveryOptions
-from toolcrib.discovery.protocols import ReadingJournal, StrangerCheck, Visit
+from toolcrib.discovery.protocols import ReadingJournal, UnapprovedCheck, Visit
 from toolcrib.discovery.reads import ServerReads, endpoint_of
 from toolcrib.errors import ToolcribError
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
@@ -41,7 +41,7 @@ class Lookups:
         *,
         journal: ReadingJournal | None,
         call_tool: CallTool | None,
-        check_stranger: StrangerCheck | None,
+        check_unapproved: UnapprovedCheck | None,
     ) -> None:
         self._reads = reads
         self._cache = cache
@@ -49,7 +49,7 @@ class Lookups:
         self._known = known
         self._journal = journal
         self._call_tool = call_tool
-        self._check_stranger = check_stranger
+        self._check_unapproved = check_unapproved
         self._identities: dict[str, Identity] = {}
 
     async def tools(self, spec: ServerSpec, options: DiscoveryOptions, slot: Slot | None = None) -> list[Record]:
@@ -95,8 +95,8 @@ class Lookups:
         options: DiscoveryOptions,
         slot: Slot | None = None,
     ) -> T:
-        if spec.origin.source == FROM_REGISTRY and self._check_stranger is not None:
-            await self._check_stranger(spec)
+        if spec.origin.source == FROM_REGISTRY and self._check_unapproved is not None:
+            await self._check_unapproved(spec)
         return await self._reads.visiting(spec, work, options, slot)
 
     async def _read(self, visit: Visit, spec: ServerSpec, options: DiscoveryOptions) -> list[Record]:

@@ -36,7 +36,7 @@ class ServerAccess(Protocol):
     def visit(self, spec: ServerSpec) -> AbstractAsyncContextManager[Visit]: ...
 
 
-class StrangerCheck(Protocol):
+class UnapprovedCheck(Protocol):
     """A last look at a server that nobody has approved, before it is contacted: where its name leads, for one."""
 
     async def __call__(self, spec: ServerSpec) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.discovery.cache import MCPCache
-from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.capability_sinks import CapabilitySinks
 from toolcrib.discovery.configured import KnownServers
 from toolcrib.discovery.conversion import ToolConversion
 from toolcrib.discovery.lookups import Lookups, Slot
@@ -24,11 +24,11 @@ from toolcrib.discovery.protocols import (
     ReadingJournal,
     RegistrySearch,
     SchemaTypes,
-    StrangerCheck,
+    UnapprovedCheck,
 )
 from toolcrib.discovery.reads import ServerReads
 from toolcrib.discovery.results import DiscoveredMCPTool, ServerOutcome, WarmStats
-from toolcrib.discovery.unapproved import as_stranger, with_auth
+from toolcrib.discovery.unapproved import as_unapproved, with_auth
 from toolcrib.errors import ValidationError
 from toolcrib.model.reading import Identity, ListKind, ServerReading
 from toolcrib.model.server import ServerSpec
@@ -50,17 +50,17 @@ class MCPDiscoveryService:
         configured: Callable[[], Sequence[ServerSpec]] = tuple,
         journal: ReadingJournal | None = None,
         registry: RegistrySearch | None = None,
-        capabilities: CapabilityDesk | None = None,
+        capabilities: CapabilitySinks | None = None,
         types: SchemaTypes | None = None,
         introspector: OutputIntrospector | None = None,
         call_tool: CallTool | None = None,
         allow_private_addresses: bool = False,
-        check_stranger: StrangerCheck | None = None,
+        check_unapproved: UnapprovedCheck | None = None,
     ) -> None:
         self.cache = cache
         self._options = options
         self._registry = registry
-        self._capabilities = capabilities or CapabilityDesk()
+        self._capabilities = capabilities or CapabilitySinks()
         self._conversion = ToolConversion(types, introspector)
         self._known = KnownServers(configured, allow_private=allow_private_addresses)
         self._lookups = Lookups(
@@ -70,7 +70,7 @@ class MCPDiscoveryService:
             self._known,
             journal=journal,
             call_tool=call_tool,
-            check_stranger=check_stranger,
+            check_unapproved=check_unapproved,
         )
         self._auth_headers: Mapping[str, str] | None = None
 
@@ -116,7 +116,7 @@ class MCPDiscoveryService:
         """The prompts of a server as it describes them; none where it has no notion of them."""
         return await self._list(config, "prompts", options or self.options)
 
-    async def read_stranger(self, config: ServerSpec, options: DiscoveryOptions | None = None) -> ServerReading:
+    async def read_unapproved(self, config: ServerSpec, options: DiscoveryOptions | None = None) -> ServerReading:
         """What a server that nobody has approved says of itself and its tools; nothing is cached or written down.
 
         It is reached as one of a registry would be: by its address only, and told nothing.
@@ -126,7 +126,7 @@ class MCPDiscoveryService:
                 f"{config.name} is not visited: it is a program, or inside our own network",
                 hint="Only a person can add such a server: `toolcrib add`.",
             )
-        return await self._lookups.reading(as_stranger(config), options or self.options)
+        return await self._lookups.reading(as_unapproved(config), options or self.options)
 
     def identity(self, config: ServerSpec) -> Identity | None:
         """How a server introduced itself when this service last read it: its info, capabilities and instructions."""

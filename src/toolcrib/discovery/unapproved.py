@@ -10,7 +10,7 @@ from toolcrib.model.addresses import is_public_host
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
 
 
-def as_stranger(spec: ServerSpec) -> ServerSpec:
+def as_unapproved(spec: ServerSpec) -> ServerSpec:
     """The server marked as coming from a registry: no variable, file or token of ours goes into its launch."""
     return replace(spec, origin=Origin(FROM_REGISTRY, spec.origin.file))
 
@@ -30,9 +30,9 @@ def is_reachable(spec: ServerSpec, *, private: bool) -> bool:
 
 
 def with_auth(spec: ServerSpec, headers: Mapping[str, str] | None) -> ServerSpec:
-    """The server with these headers in place of whatever would sign us in; a process has none, and a stranger gets none."""
-    is_stranger = spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL}
-    if headers is None or is_stranger or not isinstance(spec.launch, RemoteLaunch):
+    """The server with these headers in place of whatever would sign us in; a process has none, and an unapproved one gets none."""
+    is_unapproved = spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL}
+    if headers is None or is_unapproved or not isinstance(spec.launch, RemoteLaunch):
         return spec
     others = {name: value for name, value in spec.launch.headers.items() if name.lower() not in _lowered(headers)}
     # These are values, not references: nothing in them is to be resolved.

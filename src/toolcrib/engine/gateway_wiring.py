@@ -20,9 +20,9 @@ from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.service import MCPDiscoveryService
-from toolcrib.engine.adapters.capabilities import capability_desk
+from toolcrib.engine.adapters.capabilities import capability_sinks
 from toolcrib.engine.adapters.types import OutputSchemas, published_type
-from toolcrib.engine.adapters.unapproved import OutboundCheck, Strangers
+from toolcrib.engine.adapters.unapproved import OutboundCheck, UnapprovedReads
 from toolcrib.engine.capabilities import Capabilities, audited, capability_files, open_capabilities
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.from_settings import call_limit
@@ -74,8 +74,8 @@ def wired_gateway(
     """The gateway whose calls meet every step, and whose answers come from these parts."""
 
     async def introspect_server(call: ToolCall) -> ToolResult:
-        strangers = Strangers(service, seconds=engine.settings.list_timeout_seconds)
-        return await IntrospectServer(capabilities().review, strangers)(call)
+        unapproved = UnapprovedReads(service, seconds=engine.settings.list_timeout_seconds)
+        return await IntrospectServer(capabilities().review, unapproved)(call)
 
     def display(client: str) -> ClientDisplay:
         return display_of(client) if workspace.settings.fit_clients else ALL_OF_THE_CONTENT
@@ -146,11 +146,11 @@ def _service(
         configured=lambda: tuple(workspace.view.specs.values()),
         journal=engine.refresher.journal,
         registry=engine.registry,
-        capabilities=capability_desk(capabilities, capability_files(engine.paths), workspace.view.own_name),
+        capabilities=capability_sinks(capabilities, capability_files(engine.paths), workspace.view.own_name),
         types=published_type,
         introspector=output_schemas,
         call_tool=call_tool,
         # The check decides whether an unapproved server may be reached: it knows what the person has configured.
         allow_private_addresses=True,
-        check_stranger=OutboundCheck(capabilities.configured),
+        check_unapproved=OutboundCheck(capabilities.configured),
     )

@@ -13,7 +13,7 @@ from toolcrib.ccos.from_resource import resource_to_manifest
 from toolcrib.ccos.from_tool import tool_to_manifest
 from toolcrib.ccos.manifest import Manifest
 from toolcrib.ccos.marketplace import Registered
-from toolcrib.discovery.capability_sinks import CapabilityDesk
+from toolcrib.discovery.capability_sinks import CapabilitySinks
 from toolcrib.discovery.results import DiscoveredMCPTool
 from toolcrib.engine.capabilities import Capabilities
 from toolcrib.model.server import ServerSpec
@@ -21,7 +21,7 @@ from toolcrib.model.server import ServerSpec
 Open = Callable[[], Capabilities]
 
 
-def capability_desk(opened: Open, files: CapabilityFiles, own_name: Callable[[str], str]) -> CapabilityDesk:
+def capability_sinks(opened: Open, files: CapabilityFiles, own_name: Callable[[str], str]) -> CapabilitySinks:
     """`opened` gives the same capabilities each time; they are closed by whoever made it.
 
     `own_name` tells what a configured server calls itself.
@@ -30,7 +30,7 @@ def capability_desk(opened: Open, files: CapabilityFiles, own_name: Callable[[st
     def to_manifest(tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest:
         return tool_to_manifest(tool, config, own_name(config.name))
 
-    return CapabilityDesk(
+    return CapabilitySinks(
         to_manifest,
         UsableCapabilities(opened),
         AllCapabilities(opened),

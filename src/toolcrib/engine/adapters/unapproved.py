@@ -12,8 +12,8 @@ from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.upstream.outbound import check_outbound
 
 
-class Strangers:
-    """Fulfils `StrangerReader` through the discovery service, the only reader of servers."""
+class UnapprovedReads:
+    """Fulfils `UnapprovedReader` through the discovery service, the only reader of servers."""
 
     def __init__(self, service: MCPDiscoveryService, *, seconds: float) -> None:
         self._service = service
@@ -22,13 +22,13 @@ class Strangers:
     async def read(self, spec: ServerSpec) -> ServerReading:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._service.read_stranger(spec)
+                return await self._service.read_unapproved(spec)
         except TimeoutError:
             raise CallTimeout(f"no answer within {self._seconds:g} s", server=spec.name) from None
 
 
 class OutboundCheck:
-    """Fulfils `StrangerCheck`: the address must be allowed for servers that nobody has approved."""
+    """Fulfils `UnapprovedCheck`: the address must be allowed for servers that nobody has approved."""
 
     def __init__(self, configured: Callable[[], Mapping[str, ServerSpec]]) -> None:
         self._configured = configured

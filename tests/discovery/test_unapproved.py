@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import spec
-from toolcrib.config.secret_refs import bearer_for, resolve_strangers_launch
-from toolcrib.discovery.unapproved import as_stranger, is_reachable, with_auth
+from toolcrib.config.secret_refs import bearer_for, resolve_unapproved_launch
+from toolcrib.discovery.unapproved import as_unapproved, is_reachable, with_auth
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, Origin, RemoteLaunch, StdioLaunch
 
@@ -57,11 +57,11 @@ def test_an_address_of_our_own_network_or_none_at_all_may_not(url: str) -> None:
 
 
 def test_a_program_may_never_be_started_for_a_stranger() -> None:
-    program = as_stranger(spec(launch=StdioLaunch("npx", ("-y", "evil"))))
+    program = as_unapproved(spec(launch=StdioLaunch("npx", ("-y", "evil"))))
 
     assert not is_reachable(program, private=True)
     with pytest.raises(NeedsConfiguration, match="not started until you add it"):
-        resolve_strangers_launch(program.launch, server="evil")
+        resolve_unapproved_launch(program.launch, server="evil")
 
 
 @given(st.text(max_size=60))
@@ -72,7 +72,7 @@ def test_no_address_makes_the_check_stumble(text: str) -> None:
 def test_a_plain_dollar_of_a_stranger_stays_one() -> None:
     launch = RemoteLaunch("https://example.com/?a=${$}5", {"x-price": "$5 $$"})
 
-    resolved = resolve_strangers_launch(launch, server="shop")
+    resolved = resolve_unapproved_launch(launch, server="shop")
 
     assert (resolved.url, dict(resolved.headers)) == ("https://example.com/?a=$5", {"x-price": "$5 $$"})
 
