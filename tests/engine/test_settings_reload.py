@@ -132,6 +132,7 @@ async def test_a_shorter_reload_interval_holds_at_once(file: Path):
         await gateway.reload()
         write(file, reloadInterval=0.02, clientName="edited")
         await eventually(lambda: gateway.settings.client_name == "edited")
+        assert gateway.settings.reload_interval_seconds == 0.02
 
 
 class SlowSse:
