@@ -67,8 +67,9 @@ async def sdk_peer(gateway: Gateway) -> AsyncIterator[SdkPeer]:
     peer = SdkPeer(to_server.send_nowait)
 
     async def collect() -> None:
-        async for answer in from_server:
-            peer.answers.append(json.loads(answer.message.model_dump_json(by_alias=True, exclude_unset=True)))
+        async with from_server:
+            async for answer in from_server:
+                peer.answers.append(json.loads(answer.message.model_dump_json(by_alias=True, exclude_unset=True)))
 
     tasks = asyncio.gather(server.run(from_client, to_client, server.create_initialization_options()), collect())
     try:
