@@ -191,7 +191,9 @@ def _comparable_message(line: bytes) -> dict[str, Any] | None:
     if not is_message(line):
         return None
     message: dict[str, Any] = jsonrpc_message_adapter.validate_json(line).model_dump(exclude_unset=True)
-    is_whole = set(message) >= set(json.loads(line)) & {"id"}  # the SDK takes a request with an odd id for a notification
+    is_whole = set(message) >= set(json.loads(line)) & {
+        "id"
+    }  # the SDK takes a request with an odd id for a notification
     left_out = [*UNSERVED_WITH_PARAMS, "subscriptions/listen", "tools/call"]
     return message if is_whole and message.get("method") not in left_out else None
 
