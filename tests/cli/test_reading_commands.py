@@ -382,7 +382,7 @@ async def ask_the_other_faces(query: str) -> tuple[list[str], list[str]]:
     """What the library finds, and what an agent is told."""
     async with open_gateway(read_due=False) as gateway:
         hits = (await gateway.search_tools(query, limit=10)).hits
-        async with Client(build_server(MetaTools(gateway), version="1", instructions="")) as client:
+        async with Client(build_server(MetaTools(gateway), instructions="")) as client:
             told = await client.call_tool("search_tools", {"query": query, "limit": 10})
     results = json.loads(told.content[0].text)["results"]
     return [f"{hit.server}:{hit.tool}" for hit in hits], [f"{hit['server']}:{hit['tool']}" for hit in results]

@@ -153,7 +153,7 @@ def test_without_rules_every_tool_is_on() -> None:
 def test_an_enabling_rule_switches_all_other_tools_off() -> None:
     decision = RuleBook([ToolRule(("read_*",), enabled=True)]).decide("s", "write_file")
     assert (decision.enabled, decision.rule) == (False, None)
-    assert "all others are off" in decision.reason
+    assert "all other tools are off" in decision.reason
 
 
 def test_a_rule_without_enabled_only_tags() -> None:

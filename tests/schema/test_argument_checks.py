@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.schema.flat import compile_flat
-from toolcrib.schema.validate import MAX_REMEMBERED, ArgumentChecker, Verdict
+from toolcrib.schema.validate import MAX_REMEMBERED, ArgumentChecker
+from toolcrib.schema.verdict import Verdict
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 ISSUE = {

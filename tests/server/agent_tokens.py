@@ -74,6 +74,6 @@ async def agent_before(servers: Sequence[ServerSpec], env: Mapping[str, str] = o
         for spec in servers:
             assert await gateway.list_tools(spec.name), f"{spec.name} could not be read"
         said = gateway_instructions(gateway)
-        async with Client(build_server(MetaTools(gateway), version="1", instructions=said)) as client:
+        async with Client(build_server(MetaTools(gateway), instructions=said)) as client:
             listed = await client.list_tools()
             yield Agent(client, [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools])

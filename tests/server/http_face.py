@@ -27,7 +27,7 @@ ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "appl
 async def http_face(config: Path) -> AsyncIterator[Bare]:
     """A gateway with this configuration, served on a free port, and a client for it."""
     async with open_gateway(config) as gateway:
-        server = build_server(MetaTools(gateway), version="1", instructions="")
+        server = build_server(MetaTools(gateway), instructions="")
         app = build_app(server, lambda: gateway.settings, host="127.0.0.1", token=TOKEN)
         async with serve(app) as address, httpx2.AsyncClient(timeout=10) as http:
             yield Bare(http, f"{address}/mcp")

@@ -23,7 +23,7 @@ from toolcrib.server.protocol import build_server
 @asynccontextmanager
 async def client_of(gateway: Gateway) -> AsyncIterator[Client]:
     said = gateway_instructions(gateway)
-    async with Client(build_server(MetaTools(gateway), version="1", instructions=said)) as client:
+    async with Client(build_server(MetaTools(gateway), instructions=said)) as client:
         yield client
 
 

@@ -12,6 +12,7 @@ from jsonschema import ValidationError
 from jsonschema.exceptions import best_match
 
 from toolcrib.errors import Problem
+from toolcrib.schema.type_names import type_name
 
 NAME_CHARACTERS = 40
 NAMES_SHOWN = 8
@@ -19,7 +20,6 @@ COMPARED_NAMES = 200
 
 # Errors are taken as Any below: the library types their fields so loosely that no check of types would pass.
 _PLAIN_NAME = re.compile(r"[^\W\d][\w$-]*")
-_TYPE_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def explain(errors: Iterable[ValidationError]) -> Iterator[Problem]:
@@ -30,11 +30,6 @@ def explain(errors: Iterable[ValidationError]) -> Iterator[Problem]:
             if problem not in seen:
                 seen.add(problem)
                 yield problem
-
-
-def type_name(value: Any) -> str:
-    """The JSON type of a value."""
-    return "null" if value is None else _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 def _problems(error: Any) -> Iterator[Problem]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolcrib.schema.explain import type_name
 from toolcrib.schema.infer import SampleTooLarge, trimmed
+from toolcrib.schema.type_names import type_name
 
 WHOLE = "the whole result"
 PATH_CHARACTERS = 80

@@ -66,5 +66,7 @@ META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
     ),
 )
 
+# They are constants, so a client may keep them for a day.
+TOOLS_TTL_MS: Final = 24 * 3600 * 1000
 META_TOOL_NAMES: Final = tuple(tool["name"] for tool in META_TOOLS)
 INPUT_SCHEMAS: Final = {tool["name"]: tool["inputSchema"] for tool in META_TOOLS}

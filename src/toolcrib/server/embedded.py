@@ -15,7 +15,6 @@ from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio import serve_stdio
-from toolcrib.version import VERSION
 
 
 class MCPDiscoveryServer:
@@ -23,8 +22,7 @@ class MCPDiscoveryServer:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._meta_tools = MetaTools(gateway)
-        self.sdk_server = build_server(self._meta_tools, version=VERSION, instructions=gateway_instructions(gateway))
+        self.sdk_server = build_server(MetaTools(gateway), instructions=gateway_instructions(gateway))
 
     @asynccontextmanager
     async def asgi_app(self, *, token: str | None, hosts: Iterable[str] = ()) -> AsyncIterator[ASGIApp]:
@@ -48,14 +46,7 @@ class MCPDiscoveryServer:
 
     async def run_stdio(self, stop: asyncio.Event | None = None) -> None:
         """Serve standard input and output until the client leaves or `stop` is set; what is printed goes to standard error."""
-        gateway = self._gateway
-        await serve_stdio(
-            self.sdk_server,
-            self._meta_tools,
-            stop=stop or asyncio.Event(),
-            grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
-            max_line_bytes=lambda: gateway.settings.max_stdio_line_bytes,
-        )
+        await serve_stdio(self._gateway, stop or asyncio.Event())
 
 
 class _Running:

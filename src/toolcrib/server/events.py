@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_types import LOG_LEVEL_META_KEY
-
 from toolcrib.model.call import LogMessage
-from toolcrib.wire.protocol import LOG_LEVELS
+from toolcrib.wire.protocol import LOG_LEVEL_META_KEY, LOG_LEVELS
 
 DEFAULT_LEVEL = "info"
 

@@ -18,31 +18,29 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
-from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.model.call import CallEvent, LogMessage
 from toolcrib.model.caller import Caller
-from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS
+from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.identity import NAME, TITLE, stamped
 from toolcrib.server.meta_tools import MetaTools, Request
-from toolcrib.server.results import Members
+from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
-# The five definitions are constants, so a client may keep them for a day.
-TOOLS_TTL_MS = 24 * 3600 * 1000
 MOST_LEVELS = 10_000
 
 Context = ServerRequestContext[Any, Any]
 
 
-def build_server(meta_tools: MetaTools, *, version: str, instructions: str) -> Server[Any]:
+def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
     """A low-level SDK server that serves both protocol eras."""
     levels = SessionLevels()
     server: Server[Any] = Server(
-        "toolcrib",
-        version=version,
-        title="Toolcrib",
+        NAME,
+        version=VERSION,
+        title=TITLE,
         instructions=instructions,
         cache_hints={"tools/list": CacheHint(TOOLS_TTL_MS, "public"), "server/discover": CacheHint(0, "public")},
         get_tool_input_schema=INPUT_SCHEMAS.get,
@@ -50,7 +48,7 @@ def build_server(meta_tools: MetaTools, *, version: str, instructions: str) -> S
         on_call_tool=_unreachable_call,
     )
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set)
-    server.middleware.append(_CallMiddleware(server, meta_tools, levels))
+    server.middleware.append(_CallMiddleware(meta_tools, levels))
     return server
 
 
@@ -82,8 +80,7 @@ class SessionLevels:
 class _CallMiddleware:
     """Answers tools/call; everything else goes on to the SDK."""
 
-    def __init__(self, server: Server[Any], meta_tools: MetaTools, levels: SessionLevels) -> None:
-        self._server = server
+    def __init__(self, meta_tools: MetaTools, levels: SessionLevels) -> None:
         self._meta_tools = meta_tools
         self._levels = levels
 
@@ -103,7 +100,8 @@ class _CallMiddleware:
                 )
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message) from error
-        return self._answer(members, modern=modern)
+        answer = stamped(members) if modern else members
+        return {name: msgspec.json.decode(value) for name, value in answer.items()}
 
     @asynccontextmanager
     async def _hearing(self, ctx: Context, *, modern: bool) -> Any:
@@ -118,15 +116,6 @@ class _CallMiddleware:
             await pump
         finally:
             pump.cancel()
-
-    def _answer(self, members: Members, *, modern: bool) -> dict[str, Any]:
-        answer: dict[str, Any] = {name: msgspec.json.decode(value) for name, value in members.items()}
-        if modern:
-            answer["resultType"] = "complete"
-            meta = answer.get("_meta")
-            stamp = {SERVER_INFO_META_KEY: self._server.server_info_stamp}
-            answer["_meta"] = {**meta, **stamp} if isinstance(meta, dict) else stamp
-        return answer
 
 
 async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:

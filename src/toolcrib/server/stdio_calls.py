@@ -1,45 +1,23 @@
-"""Calls on stdio: tools/call answered without passing through the SDK's layers.
-
-The SDK settles the era of a connection and serves everything else. Once its first answer has gone out, calls are
-taken here: one decode of the envelope, one task, one write. Anything out of the ordinary is left to the SDK.
-"""
+"""Calls on stdio: one task and one write each."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from msgspec import UNSET, Raw, UnsetType
 
 from toolcrib.model.call import CallEvent, Listener, LogMessage
 from toolcrib.model.caller import Caller
-from toolcrib.model.reading import Era
 from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.identity import stamped
 from toolcrib.server.meta_tools import MetaTools, Request
-from toolcrib.server.results import Members
+from toolcrib.server.protocol_eras import ProtocolEra
+from toolcrib.server.request_params import RequestParams
 from toolcrib.wire import jsonrpc
-from toolcrib.wire.jsonrpc import Json, Message, RequestId, RpcError
+from toolcrib.wire.jsonrpc import INVALID_PARAMS, Json, RequestId, RpcError
 
-log = logging.getLogger(__name__)
-
-
-class _CallParams(msgspec.Struct):
-    name: str
-    arguments: Raw | UnsetType = UNSET
-    meta: dict[str, Any] | UnsetType = msgspec.field(name="_meta", default=UNSET)
-
-
-_call_params = msgspec.json.Decoder(_CallParams).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -49,81 +27,55 @@ class WriteLine(Protocol):
     def __call__(self, *parts: Json) -> None: ...
 
 
-class Lane:
+class StdioCalls:
     """Runs calls of one stdio connection, each in its own task, and answers each exactly once unless cancelled."""
 
-    def __init__(self, meta_tools: MetaTools, write: WriteLine, server_info: Mapping[str, Any]) -> None:
+    def __init__(self, meta_tools: MetaTools, write: WriteLine) -> None:
         self._meta_tools = meta_tools
         self._write = write
-        self._server_meta = {SERVER_INFO_META_KEY: dict(server_info)}
-        self._running: dict[RequestId, asyncio.Task[None]] = {}
-        self._era: Era | None = None
-        self._client: Mapping[str, Any] = {}
-        self.log_level: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        # The latest call with each id: a client may use one twice, though it should not.
+        self._by_id: dict[RequestId, asyncio.Task[None]] = {}
 
-    def open(self, era: Era, client: Mapping[str, Any]) -> None:
-        """The SDK has settled the era: calls may pass here from now on; `client` is what the client says of itself."""
-        self._era = era
-        self._client = client
+    def start(self, id: RequestId, params: RequestParams, era: ProtocolEra) -> None:
+        """Start a call that the era of the connection admits; raises RpcError where it names no tool."""
+        if not isinstance(params.name, str):
+            raise RpcError(INVALID_PARAMS, "tools/call: name must be a string")
+        meta, modern = params.meta_object, era.era == "modern"
+        level = wanted_level(meta, era.log_level, modern=modern)
+        listener = self._listener(meta.get("progressToken"), level)
+        request = Request(_caller(era.client_of(meta)), listener, level, meta)
+        task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
+        self._tasks.add(task)
+        self._by_id[id] = task
+        task.add_done_callback(lambda _: self._forget(id, task))
 
-    def take(self, message: Message) -> bool:
-        """Start a call if it is an ordinary one of this connection's era; False leaves it to the SDK."""
-        if self._era is None or not isinstance(message.id, int | str) or message.id in self._running:
-            return False
-        try:
-            params = _call_params(message.params_json)
-        except (msgspec.DecodeError, RecursionError):
-            return False
-        meta = {} if params.meta is UNSET else params.meta
-        if _is_modern(meta) != (self._era == "modern"):
-            return False
-        arguments = b"null" if params.arguments is UNSET else bytes(params.arguments)
-        arguments = b"{}" if arguments == b"null" else arguments
-        task = asyncio.create_task(self._run(message.id, params.name, arguments, meta))
-        self._running[message.id] = task
-        return True
-
-    def cancel(self, request_id: object) -> bool:
-        """Cancel a call of ours; a cancelled call is never answered."""
-        task = self._running.get(request_id) if isinstance(request_id, int | str) else None
-        if task is None:
-            return False
-        task.cancel()
-        return True
+    def cancel(self, request_id: object) -> None:
+        """Cancel a running call; a cancelled call is never answered."""
+        task = self._by_id.get(request_id) if isinstance(request_id, int | str) else None
+        if task is not None:
+            task.cancel()
 
     async def finish(self, grace_seconds: float) -> None:
         """Let running calls end within the grace, then cancel them."""
-        if self._running:
-            await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
-        left = set(self._running.values())
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace_seconds)
+        left = set(self._tasks)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    async def _run(self, id: RequestId, name: str, arguments: bytes, meta: dict[str, Any]) -> None:
-        modern = self._era == "modern"
-        level = wanted_level(meta, self.log_level, modern=modern)
-        request = Request(self._caller(meta), self._listener(meta.get("progressToken"), level), level, meta)
+    async def _run(self, id: RequestId, name: str, arguments: bytes, request: Request, *, modern: bool) -> None:
         try:
             members = await self._meta_tools.call(name, arguments, request)
-            self._write(*jsonrpc.response_parts(id, self._stamped(members) if modern else members))
+            self._write(*jsonrpc.response_parts(id, stamped(members) if modern else members))
         except RpcError as error:
             self._write(jsonrpc.error_response(id, error.code, error.message, error.data))
-        finally:
-            self._running.pop(id, None)
 
-    def _stamped(self, members: Members) -> dict[str, Json]:
-        """What the modern era wants on every result besides the result."""
-        given = members.get("_meta")
-        meta = msgspec.json.decode(given) if given is not None else {}
-        stamped = {**meta, **self._server_meta} if isinstance(meta, dict) else self._server_meta
-        return {**members, "_meta": _encode(stamped), "resultType": b'"complete"'}
-
-    def _caller(self, meta: Mapping[str, Any]) -> Caller:
-        given = meta.get(CLIENT_INFO_META_KEY)
-        info = given if isinstance(given, dict) else self._client
-        name = str(info.get("name") or "unknown")
-        return Caller(name=name, face="stdio", key=f"stdio:{name}", version=str(info.get("version") or ""))
+    def _forget(self, id: RequestId, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._by_id.get(id) is task:
+            del self._by_id[id]
 
     def _listener(self, token: object, level: str | None) -> Listener:
         def hear(event: CallEvent) -> None:
@@ -137,5 +89,6 @@ class Lane:
         return hear
 
 
-def _is_modern(meta: Mapping[str, Any]) -> bool:
-    return meta.get(PROTOCOL_VERSION_META_KEY) in MODERN_PROTOCOL_VERSIONS and CLIENT_CAPABILITIES_META_KEY in meta
+def _caller(client: Mapping[str, Any]) -> Caller:
+    name = str(client.get("name") or "unknown")
+    return Caller(name=name, face="stdio", key=f"stdio:{name}", version=str(client.get("version") or ""))

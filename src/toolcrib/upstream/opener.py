@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from toolcrib.config.launching import ReadyLaunch, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
-from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.telemetry.logs import mask_in_logs
-from toolcrib.upstream.http_client import open_http_client, request_timeout
 from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 from toolcrib.upstream.masked_link import MaskedLink, masked_notifications
-from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.stdio import StdioLink
-from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.upstream.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from toolcrib.upstream.http_links import HttpLinks
 
 
 class LinkOpener:
-    """Opens links for a pool; holds what they share: the HTTP client, the watchdog, and what servers wrote to stderr.
+    """Opens links for a pool; holds what they share: the HTTP stack, the watchdog, and what servers wrote to stderr.
 
     A link keeps the `limits` that hold when it is opened.
     """
@@ -43,8 +43,7 @@ class LinkOpener:
         self._limits = limits
         self._user_agent = user_agent
         self._watchdog = Watchdog()
-        self._client: httpx2.AsyncClient | None = None
-        self._making_client = asyncio.Lock()
+        self._http: HttpLinks | None = None
         self.stderr: dict[str, StderrRing] = {}
 
     async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
@@ -61,14 +60,14 @@ class LinkOpener:
         launch = ready.launch
         if isinstance(launch, StdioLaunch):
             return await self._start(spec, launch, ready, on_notification)
-        return await self._connect(spec, launch, ready.given, on_notification)
+        http = await self._http_links()
+        return await http.open(spec.name, launch, ready.given, on_notification, self._limits())
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""
         self._watchdog.close()
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        if self._http is not None:
+            await self._http.close()
 
     async def _start(
         self, spec: ServerSpec, launch: StdioLaunch, ready: ReadyLaunch, on_notification: NotificationHandler
@@ -88,40 +87,9 @@ class LinkOpener:
             max_result_bytes=limits.max_result_line_bytes,
         )
 
-    async def _connect(
-        self,
-        spec: ServerSpec,
-        launch: RemoteLaunch,
-        headers: Mapping[str, str],
-        on_notification: NotificationHandler,
-    ) -> Link:
-        limits = self._limits()
-        client = await self._http_client(limits.connect_seconds)
-        if launch.transport == "sse":
-            return await LegacySseLink.open(
-                spec.name,
-                launch.url,
-                headers,
-                client=client,
-                on_notification=on_notification,
-                max_body_bytes=limits.max_body_bytes,
-                connect_seconds=limits.connect_seconds,
-            )
-        return await StreamableHttpLink.open(
-            spec.name,
-            launch.url,
-            headers,
-            client=client,
-            on_notification=on_notification,
-            max_body_bytes=limits.max_body_bytes,
-        )
-
-    async def _http_client(self, connect_seconds: float) -> httpx2.AsyncClient:
-        # Made on first need, in a thread: loading certificates takes tens of milliseconds.
-        async with self._making_client:
-            if self._client is None:
-                self._client = await asyncio.to_thread(
-                    open_http_client, user_agent=self._user_agent, connect_seconds=connect_seconds
-                )
-        self._client.timeout = request_timeout(connect_seconds)
-        return self._client
+    async def _http_links(self) -> HttpLinks:
+        # In a thread, as it takes a tenth of a second; whoever comes meanwhile waits for the same import.
+        module = await asyncio.to_thread(import_module, "toolcrib.upstream.http_links")
+        if self._http is None:
+            self._http = module.HttpLinks(self._user_agent)
+        return self._http
