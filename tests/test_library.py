@@ -125,7 +125,9 @@ async def test_arguments_that_can_not_be_checked_reach_the_server_and_the_log_sa
             assert (await gateway.execute_tool("files", "find", {"q": 1})).success
     assert files.calls == [("find", {"q": 1})] * 3
     assert [
-        record.getMessage().partition(": ")[0] for record in caplog.records if "cannot validate arguments" in record.message
+        record.getMessage().partition(": ")[0]
+        for record in caplog.records
+        if "cannot validate arguments" in record.message
     ] == ["files:find"]
 
 
