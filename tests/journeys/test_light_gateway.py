@@ -16,7 +16,18 @@ code = main()
 print("loaded:", *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 sys.exit(code)
 """
-HEAVY = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "httpx", "httpx2", "anyio", "opentelemetry", "jsonschema"}
+HEAVY = {
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "starlette",
+    "uvicorn",
+    "httpx",
+    "httpx2",
+    "anyio",
+    "opentelemetry",
+    "jsonschema",
+}
 
 
 @pytest.mark.parametrize("meta", [{}, {"_meta": MODERN_META}], ids=["legacy", "modern"])
