@@ -96,7 +96,8 @@ def fill_home(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = 
     command = synthetic(era)
     entry = {"command": command[0], "args": command[1:]}
     config = home / "toolcrib.json"
-    entries = dict.fromkeys([*server_names(servers), *live], entry)
+    # Each its own environment: entries that start the same thing would be one server with one list of tools.
+    entries = {name: {**entry, "env": {"SYNTHETIC_NAME": name}} for name in [*server_names(servers), *live]}
     config.write_text(json.dumps({"discovery": {"servers": entries}}), encoding="utf-8")
     identity = Identity("modern", "2026-07-28", {"name": "made up", "version": "1"}, {"tools": {}})
     env = {"TOOLCRIB_HOME": str(home)}

@@ -2,7 +2,8 @@
 
     python -m bench.startup [--rounds N] [--json FILE]
 
-Each round starts every case once, beside `python -c "import mcp"`, which any Python gateway on the SDK has to pay.
+Each round starts every case once, beside `python -c "import mcp"`, which any Python gateway on the SDK has to pay; ours
+does not load it for stdio.
 The catalog is full and fresh, so no server process may be running when the first search is answered.
 """
 
@@ -85,7 +86,9 @@ def measure(rounds: int, folder: Path) -> Costs:
     return costs
 
 
-def add_ratio(report: Report, name: str, ours: Sequence[Cost], theirs: Sequence[Cost], bar: float, aim: float) -> None:
+def add_ratio(
+    report: Report, name: str, ours: Sequence[Cost], theirs: Sequence[Cost], bar: float, aim: float | None = None
+) -> None:
     """One ratio for each round, in which both ran right after each other; the middle one counts."""
     walls = [one.wall / other.wall for one, other in zip(ours, theirs, strict=True)]
     cpus = [one.cpu / other.cpu for one, other in zip(ours, theirs, strict=True)]
@@ -106,11 +109,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         costs = measure(options.rounds, Path(folder))
     add_costs(report, IMPORT, costs[IMPORT, 0])
-    for what in (LIST, SEARCH):
+    for what, bar in ((LIST, 0.5), (SEARCH, 0.7)):
         for size in SIZES:
             add_costs(report, f"to the first {what}, N={size}", costs[what, size])
         add_ratio(report, f"{what}, N=100 to N=1", costs[what, 100], costs[what, 1], 1.2, 1.1)
-        add_ratio(report, f"{what}, N=100 to {IMPORT}", costs[what, 100], costs[IMPORT, 0], 2, 1.5)
+        add_ratio(report, f"{what}, N=100 to {IMPORT}", costs[what, 100], costs[IMPORT, 0], bar)
     report.finish(options.json)
     return 0
 

@@ -184,7 +184,7 @@ async def test_two_hundred_calls_in_one_write_are_each_answered_exactly_once(wor
     workshop.configure({"scripted": workshop.scripted("scripted")})
 
     async with workshop.lines() as client:
-        # All of it before the handshake is over: some calls meet the SDK, others the fast lane.
+        # All of it before the client has heard of the handshake.
         client.send(*HELLO, *(execution(number, "scripted", "echo", text=str(number)) for number in range(200)))
         for number in range(200):
             answer = await client.answer(number)

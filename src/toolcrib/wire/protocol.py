@@ -1,7 +1,7 @@
 """The protocol's own words: its revisions, the names it reserves, and an error of its own.
 
-They are the SDK's, and a test compares them; written down here because loading the SDK for a few names takes a
-command that runs one tool longer than the rest of its work.
+They are the SDK's, and a test compares them; written down here because loading the SDK takes longer than all other work
+of a command, or of a gateway that starts.
 """
 
 from __future__ import annotations
