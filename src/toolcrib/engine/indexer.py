@@ -62,6 +62,8 @@ class Indexer:
 
     async def _work(self, when_indexed: Callable[[], None]) -> None:
         tell = when_indexed
+        # In a thread: loading takes a while, and the first request of a client should not wait for it.
+        await asyncio.to_thread(self._search_index.open)
         while True:
             await self._changed.wait()
             self._changed.clear()

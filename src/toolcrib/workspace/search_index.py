@@ -85,6 +85,10 @@ class SearchIndex:
                 log.debug("the search index is rebuilt: %s", trouble.message)
         return kind()
 
+    def open(self) -> None:
+        """Load the index and its code now; safe in a worker thread."""
+        self.index  # noqa: B018 - looking at it is what loads it
+
     def claim(self, owner: object, groups: Iterable[str]) -> None:
         """Say which groups a workspace searches, in place of what it said before; groups that nobody claims are dropped."""
         self._claims[owner] = frozenset(groups)
