@@ -15,8 +15,8 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
 
 SERVERS, TOOLS = 50, 20
-# The aim is 100; docs/benchmarks.md says where the rest goes. This keeps it from growing unseen.
-MOST_MEGABYTES = 165
+# What was promised; it takes 82, and 90 while coverage is measured.
+MOST_MEGABYTES = 100
 THINGS = ("issue", "invoice", "photo", "branch", "ticket", "page", "order", "bucket", "message", "reminder")
 
 
