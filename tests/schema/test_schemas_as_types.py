@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.rtfs.type_samples import types
@@ -406,6 +406,8 @@ any_schemas = st.recursive(
 )
 
 
+@example({"additionalProperties": {"const": None}})
+@example({"properties": {"a": {}}, "additionalProperties": {"const": None}})
 @given(any_schemas)
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=300)
 def test_no_schema_makes_the_converter_fail_and_every_way_back_leads_to_the_same_type(schema: Any) -> None:

@@ -61,7 +61,9 @@ def _widened(type: TypeExpr) -> TypeExpr:
         return union_of(map(_widened, type.members))
     if isinstance(type, Map):
         rest = None if type.rest in {None, NEVER} else type.rest
-        return Map(tuple(map(_entry, type.entries)), None if rest is None else published_form(rest))
+        other = None if rest is None else published_form(rest)
+        # "Anything besides" says as much as nothing does.
+        return Map(tuple(map(_entry, type.entries)), None if other == ANY else other)
     return _with_inner_types(type)
 
 
@@ -71,7 +73,9 @@ def _with_inner_types(type: TypeExpr) -> TypeExpr:
     if isinstance(type, Tuple):
         return Tuple(tuple(map(published_form, type.items)))
     if isinstance(type, MapOf):
-        return MapOf(published_form(type.key), published_form(type.value))
+        key, value = published_form(type.key), published_form(type.value)
+        # Texts to anything is what a map is of which nothing is known; a schema could not tell the two apart.
+        return Map() if (key, value) == (STRING, ANY) else MapOf(key, value)
     if isinstance(type, Array):
         return Array(published_form(type.item), type.dimensions)
     if isinstance(type, Fn):
