@@ -19,8 +19,10 @@ IN_NAMES = re.compile(r"seed(?!ed)|mission_gaps|checklist|_row_\d|issue_[a-z]_|_
 
 
 def pages() -> list[Path]:
+    # What a test run leaves behind at the top (.coverage and the like) is nobody's text.
+    top = [file for file in ROOT.glob("*") if not file.name.startswith(".")]
     files = [file for name in FOLDERS for file in (ROOT / name).rglob("*") if file.suffix in SUFFIXES]
-    return [file for file in (*ROOT.glob("*"), *files) if file.is_file() and "__pycache__" not in file.parts]
+    return [file for file in (*top, *files) if file.is_file() and "__pycache__" not in file.parts]
 
 
 def told(file: Path) -> list[str]:
