@@ -57,6 +57,11 @@ class Showroom:
         self.store.save_reading(entry.name, entry.launch_key, told, self.clock())
         self.catalog.look()
 
+    def leave(self, entry: ServerSpec) -> None:
+        """No configuration shows this entry any more."""
+        self.store.mark_stale([entry.launch_key])
+        self.catalog.look()
+
     def fail(self, error: str, *, entry: ServerSpec = ENTRY, code: str = "") -> None:
         self.clock.advance(1)
         self.store.record_failure(entry.name, entry.launch_key, error, self.clock(), code)

@@ -281,6 +281,7 @@ def test_an_edited_entry_shows_what_its_former_launch_had_until_it_is_read() -> 
     shop = Showroom()
     shop.save(tool("old"))
     shop.view.configure([moved], NO_RULES)
+    shop.leave(ENTRY)
     before = list(shop.view.tools("files"))
 
     shop.fail("it did not start", entry=moved)
@@ -319,8 +320,21 @@ def test_a_reading_of_the_former_launch_does_not_pass_for_one_of_the_new() -> No
     shop.view.configure([replace(ENTRY, launch=StdioLaunch("new"))], NO_RULES)
 
     shop.save(tool("read"), entry=ENTRY)
+    shop.leave(ENTRY)
 
     assert shop.view.is_launched_differently("files")
+
+
+def test_a_name_that_another_configuration_gave_another_server_shows_nothing_of_that_one() -> None:
+    theirs = Showroom()
+    theirs.save(tool("delete_everything"))
+    ours = Showroom(replace(ENTRY, launch=StdioLaunch("something else")), store=theirs.store, clock=theirs.clock)
+
+    ours.catalog.look()
+
+    assert ours.view.tools("files") == {}
+    assert not ours.view.was_read("files")
+    assert list(theirs.view.tools("files")) == ["delete_everything"]
 
 
 def test_a_failure_is_remembered_and_the_tools_stay() -> None:

@@ -27,15 +27,20 @@ class Snapshot:
     tools: dict[str, Sequence[Tool]] = field(default_factory=dict)
 
     @cached_property
-    def last_read(self) -> dict[str, str]:
-        """By the name of a server, the launch that was read last under it."""
-        read = sorted((record.read_at, key) for key, record in self.records.items() if record.read_at is not None)
-        return {self.records[key].name: key for _, key in read}
+    def former(self) -> dict[str, str]:
+        """By the name of a server, the launch that was read last under it and that no configuration shows any more.
+
+        One that is still shown belongs to somebody else, who gave another server the same name.
+        """
+        gone = [
+            (record.read_at, key) for key, record in self.records.items() if record.stale and record.read_at is not None
+        ]
+        return {self.records[key].name: key for _, key in sorted(gone)}
 
     def shown_launch(self, spec: ServerSpec) -> str:
-        """The launch whose tools a server shows: its own, or where that was never read the last one under its name."""
+        """The launch whose tools a server shows: its own, or where that was never read its former one."""
         own = self.records.get(spec.launch_key)
-        return spec.launch_key if own is not None and own.read_at is not None else self.last_read.get(spec.name, "")
+        return spec.launch_key if own is not None and own.read_at is not None else self.former.get(spec.name, "")
 
 
 class Catalog:
@@ -72,7 +77,7 @@ class Catalog:
     def record(self, spec: ServerSpec) -> ServerRecord | None:
         """What is known of a server as it is launched now, else as it was launched before."""
         own = self.records.get(spec.launch_key)
-        return own or self.records.get(self.snapshot.last_read.get(spec.name, ""))
+        return own or self.records.get(self.snapshot.former.get(spec.name, ""))
 
     def tools(self, spec: ServerSpec) -> Sequence[Tool]:
         """The tools last read of a server; the same object as long as nothing changed."""

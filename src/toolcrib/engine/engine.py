@@ -77,7 +77,6 @@ class Engine:
         when_learnt: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = settings
-        self.env = env
         self.face = face
         self.paths = Paths.of(env)
         self.store = store
@@ -166,9 +165,10 @@ class Engine:
 
     async def apply(self) -> None:
         """Bring everything in line with what the workspaces show now."""
+        # First: an edited entry shows what its former launch had, and only what was marked counts as former.
+        await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
         await self.catalog.follow()
         await self.pool.serve(self.entries())
-        await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
         await asyncio.to_thread(self.cache.drop_files_of, self.entries())
         self.indexer.notice()
         if self.reads_due:

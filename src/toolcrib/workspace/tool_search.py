@@ -92,11 +92,6 @@ class ToolSearch:
 
     # -- the index
 
-    @property
-    def is_outdated(self) -> bool:
-        """Whether servers wait to be indexed, or may."""
-        return bool(self._waiting) or self._compared != self._state()
-
     def index_next(self) -> bool:
         """Make one more server searchable; False when all are. Called between other work, a search then waits for little."""
         if self._compared != self._state():

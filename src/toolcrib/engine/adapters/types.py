@@ -40,13 +40,13 @@ class OutputSchemas:
         self, config: ServerSpec, definition: Mapping[str, Any], call: CallByName
     ) -> Mapping[str, Any] | None:
         tool = Tool.from_mcp(config.name, definition)
-        visible = self._stocked(config, tool)
+        visible = self._visible(config, tool)
         if visible is not None:
             return await self._introspector.output_schema(visible)
         given = chosen_arguments(self._inputs(), config.name, [tool.name])
         return await introspect_output(tool, partial(call, tool.name), given)
 
-    def _stocked(self, config: ServerSpec, tool: Tool) -> VisibleTool | None:
+    def _visible(self, config: ServerSpec, tool: Tool) -> VisibleTool | None:
         if self._view.specs.get(config.name) != config:
             return None
         return self._view.find(config.name, public_name(tool.name, config))
