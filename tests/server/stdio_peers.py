@@ -90,10 +90,11 @@ async def both_answers(gateway: Gateway, messages: Sequence[Message]) -> tuple[A
 
 
 def comparable(answer: Message) -> Message:
-    """An answer without `data: null`, which says the same as no data."""
-    if "error" in answer and answer["error"].get("data") is None:
-        answer["error"].pop("data", None)
-    return answer
+    """An answer without the words of an error, which are each one's own, and without `data: null`, which says nothing."""
+    if "error" not in answer:
+        return answer
+    told = {key: value for key, value in answer["error"].items() if value is not None}
+    return {**answer, "error": {**told, "message": bool(told["message"])}}
 
 
 def is_message(line: bytes) -> bool:

@@ -72,8 +72,8 @@ class HandshakeEra:
 
     def admit(self, method: str, params: RequestParams) -> None:
         if method != "initialize" and PROTOCOL_VERSION_META_KEY in params.meta_object:
-            reason = "requests carrying the 2026-07-28 envelope are not accepted on it"
-            raise RpcError(INVALID_REQUEST, f"this connection serves the handshake protocol era; {reason}")
+            advice = "send requests without the _meta of 2026-07-28, or open another connection"
+            raise RpcError(INVALID_REQUEST, f"this connection was opened with initialize: {advice}")
         _require_method(method, self._methods)
         require(method in ("initialize", "ping") or self._client is not None)
 
@@ -143,20 +143,20 @@ def _require_method(method: str, known: frozenset[str]) -> None:
 
 def _check_envelope(meta: Any) -> None:
     if not isinstance(meta, dict):
-        keys = " and ".join(map(repr, _ENVELOPE))
-        raise RpcError(INVALID_PARAMS, f"params._meta must be an object carrying the required {keys} envelope keys")
+        raise RpcError(
+            INVALID_PARAMS, f"every request needs an object _meta in its params, with {', '.join(_ENVELOPE)}"
+        )
     if missing := [key for key in _ENVELOPE if key not in meta]:
-        said = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
-        raise RpcError(INVALID_PARAMS, said)
+        raise RpcError(INVALID_PARAMS, f"_meta lacks {', '.join(missing)}")
     version = meta[PROTOCOL_VERSION_META_KEY]
     if not isinstance(version, str):
-        raise RpcError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+        raise RpcError(INVALID_PARAMS, f"{PROTOCOL_VERSION_META_KEY} in _meta is not a text")
     if version not in MODERN_PROTOCOL_VERSIONS:
         raise RpcError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", _supported(version))
 
 
 def _no_handshake(wanted_version: Any) -> RpcError:
-    reason = "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted"
+    reason = "this connection speaks 2026-07-28, which has no initialize: send the request itself"
     return RpcError(UNSUPPORTED_PROTOCOL_VERSION, reason, _supported(wanted_version))
 
 
