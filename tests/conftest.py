@@ -77,6 +77,8 @@ def _own_machine(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         patch.setenv("HOME", str(home))
         patch.setenv("USERPROFILE", str(home))
         patch.setenv("TOOLCRIB_HOME", str(home / "toolcrib"))
+        # Tests of the shared engine switch it on, and see to its end.
+        patch.setenv("TOOLCRIB_ENGINE_ENABLED", "false")
         patch.chdir(tmp_path)
         yield
 
@@ -84,7 +86,7 @@ def _own_machine(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture
 def process_environment() -> dict[str, str]:
     """What a gateway started through the SDK's client must be handed: the SDK passes on hardly any variables."""
-    wanted = ("HOME", "PATH", "TOOLCRIB_HOME", "COVERAGE_PROCESS_CONFIG")
+    wanted = ("HOME", "PATH", "TOOLCRIB_HOME", "TOOLCRIB_ENGINE_ENABLED", "COVERAGE_PROCESS_CONFIG")
     return {name: os.environ[name] for name in wanted if name in os.environ}
 
 

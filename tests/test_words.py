@@ -96,7 +96,7 @@ def test_the_layers_on_the_page_are_those_that_are_checked() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     [layers] = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
     checked = [line.replace("(", "").replace(")", "") for line in layers]
-    [drawn] = re.findall(r"```\n(cli > .*?)```", ARCHITECTURE, re.DOTALL)
+    [drawn] = re.findall(r"```\n(host > .*?)```", ARCHITECTURE, re.DOTALL)
 
     assert [layer.strip() for layer in " ".join(drawn.split()).split(" > ")] == checked
 

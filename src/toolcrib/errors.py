@@ -12,6 +12,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ToolPending                   a person has to approve the tool first
 ├── RateLimited                   wait: .retry_after_seconds
 ├── Overloaded                    too many calls at once: try again
+├── OutcomeUnknown                the gateway ended while the call ran: check before running it again
 ├── ResultExpired                 run the tool again
 ├── RegistryError                 a registry answers what can't be used: .registry
 ├── NotInRegistry                 no server of that name is in the registries: .nearest
@@ -154,6 +155,12 @@ class Overloaded(ToolcribError):
     """Too many calls are running at once."""
 
     code = "OVERLOADED"
+
+
+class OutcomeUnknown(ToolcribError):
+    """The gateway ended while a call was running."""
+
+    code = "OUTCOME_UNKNOWN"
 
 
 class ResultExpired(ToolcribError):

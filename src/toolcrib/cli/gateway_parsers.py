@@ -32,6 +32,11 @@ def add_serve(commands: Commands) -> None:
     serve.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of standard input and output")
     serve.add_argument("--host", help="address to listen on (default: setting http.host)")
     serve.add_argument("--port", type=port, help="port to listen on, 0 for a free one (default: setting http.port)")
+    serve.add_argument(
+        "--in-process",
+        action="store_true",
+        help="have a gateway of its own instead of the engine that all clients share",
+    )
     serve.add_argument("--demo", action="store_true", help="with no server configured, offer two harmless demo servers")
 
 

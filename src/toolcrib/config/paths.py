@@ -108,6 +108,11 @@ class Paths:
         return self.state_dir / "audit.jsonl"
 
     @property
+    def engine_log(self) -> Path:
+        """What the engine says that all clients share."""
+        return self.state_dir / "engine.log"
+
+    @property
     def token(self) -> Path:
         return self.state_dir / "token"
 

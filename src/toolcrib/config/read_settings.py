@@ -15,6 +15,8 @@ ENVIRONMENT = "environment"
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 _GROUPS = frozenset(key.split(".")[0] for key in SCALARS_BY_KEY if "." in key)
+# Groups that may be written as true or false instead: that is what their `enabled` is.
+_SWITCHES = frozenset({"engine"})
 
 
 class _Misfit(Exception):
@@ -48,8 +50,9 @@ def warn_of_unknown_settings(
 def check_groups(section: Mapping[str, Any], where: str, source: str, findings: Findings) -> None:
     """A group such as `cache` must be a map."""
     for group in sorted(_GROUPS & section.keys()):
-        if section[group] is not None and not isinstance(section[group], Mapping):
-            findings.refuse(join(where, group), f"expected a map, found {_shown(section[group])}", source)
+        given = section[group]
+        if given is not None and not isinstance(given, Mapping) and not _is_switch(group, given):
+            findings.refuse(join(where, group), f"expected a map, found {_shown(given)}", source)
 
 
 def check_scalar(scalar: Scalar, value: Any) -> Any:
@@ -82,7 +85,13 @@ def expectation(scalar: Scalar) -> str:
 def _written(section: Mapping[str, Any], key: str) -> Any:
     group, _, name = key.rpartition(".")
     holder = section.get(group) if group else section
+    if name == "enabled" and _is_switch(group, holder):
+        return holder
     return holder.get(name) if isinstance(holder, Mapping) else None
+
+
+def _is_switch(group: str, given: Any) -> bool:
+    return group in _SWITCHES and isinstance(given, bool)
 
 
 def _take(values: dict[str, Any], scalar: Scalar, given: Any, where: str, source: str, findings: Findings) -> None:

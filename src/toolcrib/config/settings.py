@@ -326,6 +326,23 @@ class Settings:
         "http.allowedOrigins", "texts", (), "Web origins whose pages may call; none by default.", reloads=False
     )
 
+    # The engine that all clients of a person share.
+    engine_enabled: bool = flag(
+        "engine.enabled",
+        True,
+        "Let clients on standard input and output share one engine; with false (or `engine: false`) each has a gateway of "
+        "its own. Every client notices at its next start.",
+    )
+    engine_http: bool = flag(
+        "engine.http", False, "Let the shared engine serve HTTP too, as `toolcrib serve --http` does."
+    )
+    engine_idle_stop_seconds: float = seconds(
+        "engine.idleStop",
+        600.0,
+        "A shared engine that had no client for this long ends; the next client starts one.",
+        0,
+    )
+
     # The audit log.
     audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "At this size the audit log is rotated.")
     audit_files: int = count(

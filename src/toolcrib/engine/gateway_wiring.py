@@ -8,6 +8,7 @@ from typing import Any
 
 from toolcrib.built_in.introspect_server import IntrospectServer
 from toolcrib.built_in.server import BuiltIn
+from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.introspect import Introspector
@@ -83,8 +84,9 @@ def wired_gateway(
     async def list_more(call: ToolCall) -> ToolResult:
         return await listed_more(gateway, call.arguments, call.caller)
 
+    results = WorkspaceResults(engine.results, lambda: str(workspace.settings.file or ""))
     more = {"introspect_server": introspect_server, LIST_MORE: list_more}
-    built_in = BuiltIn(workspace.view, engine.results, more, display=display)
+    built_in = BuiltIn(workspace.view, results, more, display=display)
 
     async def call_tool(call: ToolCall) -> ToolResult:
         return await (built_in.call(call) if call.server == BUILT_IN_SERVER else engine.pool.call(call))
@@ -102,7 +104,7 @@ def wired_gateway(
         connections=engine.pool,
         call_tool=chained,
         introspector=introspector,
-        results=engine.results,
+        results=results,
         reload=reload,
         learn=learn,
         hints=engine.hints,

@@ -93,16 +93,25 @@ class SettingsSource:
     `settings` are those of the last reading.
     """
 
-    def __init__(self, path: Path | None, env: Mapping[str, str], settings: Settings, *, is_fixed: bool) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        env: Mapping[str, str],
+        settings: Settings,
+        *,
+        is_fixed: bool,
+        folder: Path | None = None,
+    ) -> None:
         self._path = path
         self._env = env
+        self._folder = folder
         self.settings = settings
         self.is_fixed = is_fixed
 
     def read(self) -> Settings:
         """The settings as they are now; raises where they can't be read, and then the last ones stay."""
         if not self.is_fixed:
-            self.settings = load_settings(self._path, env=self._env)
+            self.settings = load_settings(self._path, env=self._env, cwd=self._folder)
         return self.settings
 
 

@@ -8,12 +8,17 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import BinaryIO
 
+from toolcrib.server.session_journal import TOO_LONG, Journal
 from toolcrib.wire.jsonrpc import Json
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
 READ_BYTES = 256 * 1024
+# A client that leaves so much unread is not listened to until it has read it.
+MOST_UNREAD_BYTES = 64 * 1024 * 1024
 
 
 @contextmanager
@@ -39,8 +44,9 @@ def protocol_streams() -> Iterator[tuple[int, int]]:
 class _Lines(asyncio.Protocol):
     """Feeds whole lines as they arrive and tells when the other side is done."""
 
-    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
+    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int], journal: Journal) -> None:
         self._feed = feed
+        self._journal = journal
         self._max_line_bytes = max_line_bytes
         self._splitter = LineSplitter(max_line_bytes())
         self._transport: asyncio.BaseTransport | None = None
@@ -52,39 +58,74 @@ class _Lines(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         size_reads(self._transport, len(data))
+        self._journal.received(data)
+        self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Feed the lines that these bytes complete."""
         self._splitter.max_bytes = self._max_line_bytes()
         dropped = self._splitter.dropped
         for line in self._splitter.feed(data):
             self._feed(line)
         if self._splitter.dropped > dropped:
-            # Not JSON, so it is answered with a parse error like any other broken line.
-            self._feed(b"line too long")
+            self._feed(TOO_LONG)
+        self._journal.settled(data)
 
     def eof_received(self) -> None:
-        self.data_received(b"\n")  # the last line may lack its end
+        self.take(b"\n")  # the last line may lack its end
 
     def connection_lost(self, _: Exception | None) -> None:
         if not self.ended.done():
             self.ended.set_result(None)
 
 
-async def read_lines(fd: int, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
-    """Call `feed` with each line until the end of input; a line may have as many bytes as are allowed when it comes."""
-    lines = _Lines(feed, max_line_bytes)
-    if not _can_be_polled(fd):
-        await _read_in_thread(fd, lines)
-        return
-    source = os.fdopen(os.dup(fd), "rb", buffering=0)
-    try:
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: lines, source)
-    except (ValueError, OSError, NotImplementedError):
-        source.close()
-        await _read_in_thread(fd, lines)
-        return
-    try:
-        await lines.ended
-    finally:
-        transport.close()
+class LineReader:
+    """Reads lines from a descriptor until the end of input; a line may have as many bytes as are allowed when it comes.
+
+    While it is paused nothing is read, so that a client that sends more and more has to wait.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        feed: Callable[[bytes], None],
+        max_line_bytes: Callable[[], int],
+        *,
+        journal: Journal | None = None,
+        unfed: bytes = b"",
+    ) -> None:
+        self._fd = fd
+        self._lines = _Lines(feed, max_line_bytes, journal or Journal())
+        self._unfed = unfed
+        self._transport: asyncio.ReadTransport | None = None
+
+    async def run(self) -> None:
+        self._lines.take(self._unfed)
+        source = os.fdopen(os.dup(self._fd), "rb", buffering=0) if _can_be_polled(self._fd) else None
+        if source is None or not await self._connect(source):
+            await _read_in_thread(self._fd, self._lines)
+            return
+        try:
+            await self._lines.ended
+        finally:
+            assert self._transport is not None
+            self._transport.close()
+
+    def pause(self) -> None:
+        if self._transport is not None and self._transport.is_reading():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    async def _connect(self, source: BinaryIO) -> bool:
+        try:
+            self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: self._lines, source)
+        except (ValueError, OSError, NotImplementedError):
+            source.close()
+            return False
+        return True
 
 
 async def _read_in_thread(fd: int, lines: _Lines) -> None:
@@ -99,10 +140,19 @@ def _can_be_polled(fd: int) -> bool:
 
 
 class _WriteEnd(asyncio.BaseProtocol):
-    """Tells when a pipe we write to is done with."""
+    """Tells when a pipe we write to is full, empty, and done with."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.on_empty: Callable[[], None] = lambda: None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def pause_writing(self) -> None:
+        self._journal.torn(is_torn=True)
+
+    def resume_writing(self) -> None:
+        self._journal.torn(is_torn=False)
+        self.on_empty()
 
     def connection_lost(self, _: Exception | None) -> None:
         if not self.lost.done():
@@ -115,23 +165,38 @@ class LineWriter:
     def __init__(self, fd: int, pipe: tuple[asyncio.WriteTransport, _WriteEnd] | None) -> None:
         self._fd = fd
         self._pipe = pipe
+        self._reader: LineReader | None = None
 
     @classmethod
-    async def open(cls, fd: int) -> LineWriter:
+    async def open(cls, fd: int, journal: Journal | None = None) -> LineWriter:
         target = os.fdopen(os.dup(fd), "wb", buffering=0)
+        end = partial(_WriteEnd, journal or Journal())
         try:
-            pipe = await asyncio.get_running_loop().connect_write_pipe(_WriteEnd, target)
+            pipe = await asyncio.get_running_loop().connect_write_pipe(end, target)
         except (ValueError, OSError, NotImplementedError):
             target.close()
             return cls(fd, None)
         make_roomy(pipe[0])
+        pipe[0].set_write_buffer_limits(high=0)  # we are told of every line that the client has only in part
         return cls(fd, pipe)
+
+    def hold_back(self, reader: LineReader) -> None:
+        """Let a client that does not read what it is told say nothing more, until it has read all of it."""
+        self._reader = reader
+        if self._pipe is not None:
+            self._pipe[1].on_empty = reader.resume
 
     def write(self, *parts: Json) -> None:
         line = b"".join((*parts, b"\n"))
-        if self._pipe is not None:
-            self._pipe[0].write(line)
+        if self._pipe is None:
+            self._write_now(line)
             return
+        transport = self._pipe[0]
+        transport.write(line)
+        if self._reader is not None and transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
+            self._reader.pause()
+
+    def _write_now(self, line: bytes) -> None:
         data = memoryview(line)
         with suppress(BrokenPipeError):
             while data:

@@ -51,12 +51,25 @@ class ProtocolEra(Protocol):
     def client_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the client says of itself, as far as it matters for a call with this `_meta`."""
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """What another engine has to know to go on with this connection, as plain JSON."""
+
 
 def opened_by(method: str, params: RequestParams, answers: FixedAnswers) -> ProtocolEra:
     """The era of a connection whose first request this is."""
     if method != "initialize" and PROTOCOL_VERSION_META_KEY in params.meta_object:
         return ModernEra(answers, _client_in(params.meta_object))
     return HandshakeEra(answers)
+
+
+def resumed_era(state: Mapping[str, Any], answers: FixedAnswers) -> ProtocolEra:
+    """The era of a connection that another engine has begun."""
+    if state["era"] == ModernEra.era:
+        return ModernEra(answers, state["client"])
+    resumed = HandshakeEra(answers)
+    resumed.client, resumed.log_level = state["client"], state["level"]
+    return resumed
 
 
 class HandshakeEra:
@@ -67,7 +80,7 @@ class HandshakeEra:
 
     def __init__(self, answers: FixedAnswers) -> None:
         self._answers = answers
-        self._client: Mapping[str, Any] | None = None
+        self.client: Mapping[str, Any] | None = None
         self.log_level: str | None = None
 
     def admit(self, method: str, params: RequestParams) -> None:
@@ -75,7 +88,7 @@ class HandshakeEra:
             advice = "send requests without the _meta of 2026-07-28, or open another connection"
             raise RpcError(INVALID_REQUEST, f"this connection was opened with initialize: {advice}")
         _require_method(method, self._methods)
-        require(method in ("initialize", "ping") or self._client is not None)
+        require(method in ("initialize", "ping") or self.client is not None)
 
     def result(self, method: str, params: RequestParams) -> bytes:
         require(params.meta is None or isinstance(params.meta, dict))
@@ -91,12 +104,16 @@ class HandshakeEra:
         return NOTHING
 
     def client_of(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._client or {}
+        return self.client or {}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"era": self.era, "client": self.client, "level": self.log_level}
 
     def _initialized(self, params: RequestParams) -> bytes:
         require(isinstance(params.protocol_version, str), isinstance(params.capabilities, dict))
         require(is_implementation(params.client_info))
-        self._client = params.client_info
+        self.client = params.client_info
         return self._answers.initialized(params.protocol_version)
 
 
@@ -129,6 +146,10 @@ class ModernEra:
 
     def client_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
         return _client_in(meta) or self._first_client  # who is on a pipe does not change
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"era": self.era, "client": self._first_client}
 
 
 def _client_in(meta: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,17 +8,25 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolcrib.model.call import CallEvent, Listener, LogMessage
+from toolcrib.errors import OutcomeUnknown
+from toolcrib.model.advice import OUTCOME_UNKNOWN
+from toolcrib.model.call import CallEvent, ExecutionError, Listener, LogMessage
 from toolcrib.model.caller import Caller
+from toolcrib.queries.json_forms import failure_json
+from toolcrib.server import render
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import ProtocolEra
 from toolcrib.server.request_params import RequestParams
+from toolcrib.server.session_journal import Journal
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, Json, RequestId, RpcError
 
 _encode = msgspec.json.Encoder().encode
+_LOST = failure_json(
+    ExecutionError.of(OutcomeUnknown("the gateway was ended while this ran", hint=OUTCOME_UNKNOWN), "", "")
+)
 
 
 class WriteLine(Protocol):
@@ -30,9 +38,11 @@ class WriteLine(Protocol):
 class StdioCalls:
     """Runs calls of one stdio connection, each in its own task, and answers each exactly once unless cancelled."""
 
-    def __init__(self, meta_tools: MetaTools, write: WriteLine) -> None:
+    def __init__(self, meta_tools: MetaTools, write: WriteLine, journal: Journal, *, session: str) -> None:
         self._meta_tools = meta_tools
         self._write = write
+        self._journal = journal
+        self.session = session
         self._tasks: set[asyncio.Task[None]] = set()
         # The latest call with each id: a client may use one twice, though it should not.
         self._by_id: dict[RequestId, asyncio.Task[None]] = {}
@@ -44,11 +54,19 @@ class StdioCalls:
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
         listener = self._listener(meta.get("progressToken"), level)
-        request = Request(_caller(era.client_of(meta)), listener, level, meta)
+        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
         task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
         self._tasks.add(task)
         self._by_id[id] = task
+        self._journal.started(id)
         task.add_done_callback(lambda _: self._forget(id, task))
+
+    def give_up(self, id: RequestId, era: ProtocolEra | None) -> None:
+        """Answer a call that ran in an engine that is gone."""
+        members = render.text_result(_LOST, is_error=True)
+        is_modern = era is not None and era.era == "modern"
+        self._write(*jsonrpc.response_parts(id, stamped(members) if is_modern else members))
+        self._journal.ended(id)
 
     def cancel(self, request_id: object) -> None:
         """Cancel a running call; a cancelled call is never answered."""
@@ -56,10 +74,12 @@ class StdioCalls:
         if task is not None:
             task.cancel()
 
-    async def finish(self, grace_seconds: float) -> None:
-        """Let running calls end within the grace, then cancel them."""
+    async def drain(self, seconds: float) -> None:
+        """Let running calls end, but no longer than so many seconds."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace_seconds)
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    async def cancel_all(self) -> None:
         left = set(self._tasks)
         for task in left:
             task.cancel()
@@ -71,9 +91,11 @@ class StdioCalls:
             self._write(*jsonrpc.response_parts(id, stamped(members) if modern else members))
         except RpcError as error:
             self._write(jsonrpc.error_response(id, error.code, error.message, error.data))
+        self._journal.ended(id)
 
     def _forget(self, id: RequestId, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._journal.ended(id)  # a cancelled one is not answered
         if self._by_id.get(id) is task:
             del self._by_id[id]
 
@@ -89,6 +111,6 @@ class StdioCalls:
         return hear
 
 
-def _caller(client: Mapping[str, Any]) -> Caller:
-    name = str(client.get("name") or "unknown")
-    return Caller(name=name, face="stdio", key=f"stdio:{name}", version=str(client.get("version") or ""))
+def _caller(client: Mapping[str, Any], session: str) -> Caller:
+    name, version = str(client.get("name") or "unknown"), str(client.get("version") or "")
+    return Caller(name=name, face="stdio", key=f"stdio:{name}", version=version, session=session)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
+
 import msgspec
 from msgspec import UNSET
 
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.meta_tools import MetaTools
-from toolcrib.server.protocol_eras import CALL, ProtocolEra, opened_by
+from toolcrib.server.protocol_eras import CALL, ProtocolEra, opened_by, resumed_era
 from toolcrib.server.request_params import RequestParams, read_params
+from toolcrib.server.session_journal import Journal, Progress
 from toolcrib.server.stdio_calls import StdioCalls, WriteLine
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, Message, RequestId, RpcError
@@ -19,44 +22,72 @@ NO_MESSAGE = "not a JSON-RPC message"
 class StdioSession:
     """Speaks the protocol in the era that the client opens with; whatever is not a call is answered at once."""
 
-    def __init__(self, meta_tools: MetaTools, answers: FixedAnswers, write: WriteLine) -> None:
+    def __init__(
+        self, meta_tools: MetaTools, answers: FixedAnswers, write: WriteLine, journal: Journal | None = None
+    ) -> None:
         self._answers = answers
         self._write = write
+        self._journal = journal or Journal()
         self._era: ProtocolEra | None = None
-        self.calls = StdioCalls(meta_tools, write)
+        self.calls = StdioCalls(meta_tools, write, self._journal, session=secrets.token_hex(8))
+
+    def resume(self, progress: Progress) -> None:
+        """Go on where another engine stopped: whatever was running is told to have an unknown outcome."""
+        if progress.is_torn:
+            self._write()
+        if progress.session:
+            self._era = resumed_era(progress.session["era"], self._answers)
+            self.calls.session = progress.session["session"]
+        for id in progress.running:
+            self.calls.give_up(id, self._era)
 
     def feed(self, line: bytes) -> None:
         """Take one line from the client; a broken one is answered and the connection lives on."""
+        if not self._takes_as_call(line):
+            self._journal.fed()
+
+    def _takes_as_call(self, line: bytes) -> bool:
+        """Deal with a line; whether it started a call, which is answered later."""
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.BadMessage as problem:
             self._refuse(problem.id, RpcError(problem.code, str(problem)))
-            return
+            return False
         params = read_params(message.params_json)
         if params is None or not (message.method is not UNSET or _is_answer(message)):
             self._refuse(message.id, RpcError(INVALID_REQUEST, NO_MESSAGE))
         elif message.is_request:
-            self._request(message, params)
+            return self._request(message, params)
         elif message.method == "notifications/cancelled":
             self.calls.cancel(params.request_id)
+        return False
 
-    def _request(self, message: Message, params: RequestParams) -> None:
+    def _request(self, message: Message, params: RequestParams) -> bool:
         if not isinstance(message.id, int | str):
             self._refuse(None, RpcError(INVALID_REQUEST, jsonrpc.NULL_ID))
-            return
+            return False
         try:
-            self._take(message.id, str(message.method), params)
+            return self._take(message.id, str(message.method), params)
         except RpcError as refusal:
             self._refuse(message.id, refusal)
+            return False
 
-    def _take(self, id: RequestId, method: str, params: RequestParams) -> None:
-        if self._era is None:
-            self._era = opened_by(method, params, self._answers)
-        self._era.admit(method, params)
+    def _take(self, id: RequestId, method: str, params: RequestParams) -> bool:
+        is_first = self._era is None
+        era = self._era = self._era or opened_by(method, params, self._answers)
+        era.admit(method, params)
         if method == CALL:
-            self.calls.start(id, params, self._era)
-        else:
-            self._write(jsonrpc.response(id, self._era.result(method, params)))
+            if is_first:
+                self._note(era)
+            self.calls.start(id, params, era)
+            return True
+        result = era.result(method, params)
+        self._note(era)
+        self._write(jsonrpc.response(id, result))
+        return False
+
+    def _note(self, era: ProtocolEra) -> None:
+        self._journal.met({"session": self.calls.session, "era": era.state})
 
     def _refuse(self, id: object, refusal: RpcError) -> None:
         known = id if isinstance(id, int | str) else None

@@ -1,0 +1,49 @@
+"""The program `toolcrib`: what a client starts goes to the engine at once, everything else to the command line.
+
+A client waits for this, so nothing is imported that it does not need.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+_FALSE = ("false", "0", "no", "off")
+_WITH_VALUE = ("--config", "--color")
+_ALONE = ("--demo", "--verbose", "--quiet", "-v", "-vv", "-q")
+IN_PROCESS = "--in-process"
+
+
+def main() -> int:
+    """Run what the command line asks for; the exit code is the answer."""
+    arguments = sys.argv[1:]
+    if is_stdio_server(arguments) and _may_share(os.environ):
+        session = import_module("toolcrib.connector.session")
+        try:
+            return int(session.serve_through_engine(arguments))
+        except session.Alone as reason:
+            print(f"toolcrib: this client has a gateway of its own: {reason}", file=sys.stderr, flush=True)
+            arguments = [*arguments, *([] if "serve" in arguments else ["serve"]), IN_PROCESS]
+    return int(import_module("toolcrib.cli.main").main(arguments))
+
+
+def is_stdio_server(arguments: Sequence[str]) -> bool:
+    """Whether this is certainly `toolcrib serve` on pipes; whatever else it is, the command line knows better."""
+    words = iter(arguments)
+    commands = []
+    for word in words:
+        if word in _WITH_VALUE:
+            if next(words, None) is None:
+                return False
+        elif not word.startswith("-"):
+            commands.append(word)
+        elif word not in _ALONE and not word.startswith(tuple(f"{name}=" for name in _WITH_VALUE)):
+            return False
+    return commands == ["serve"] or (not commands and not os.isatty(0))
+
+
+def _may_share(env: os._Environ[str]) -> bool:
+    is_off = env.get("TOOLCRIB_ENGINE_ENABLED", "").lower() in _FALSE
+    return not is_off and sys.platform != "win32"

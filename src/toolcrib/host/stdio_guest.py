@@ -1,0 +1,104 @@
+"""A client on pipes that its connector handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from toolcrib.cli import exits
+from toolcrib.config.settings import Settings
+from toolcrib.connector import words
+from toolcrib.errors import ConfigurationError
+from toolcrib.gateway import Gateway
+from toolcrib.host.guest import Guest
+from toolcrib.host.workspaces import ClientView, SharedWorkspaces, parsed_options
+from toolcrib.server.session_journal import FileJournal, read_progress
+from toolcrib.server.stdio import serve_pipes
+
+log = logging.getLogger(__name__)
+
+
+class StdioGuest:
+    """Serves one client from its greeting to its end; `leave` ends it from our side."""
+
+    def __init__(self, guest: Guest, workspaces: SharedWorkspaces) -> None:
+        self._guest = guest
+        self._workspaces = workspaces
+        self._stop = asyncio.Event()
+        self._is_handing_over = False
+        self._journal: FileJournal | None = None
+
+    @property
+    def client(self) -> str:
+        """What the client calls itself, once it has said so."""
+        session = self._journal.session if self._journal is not None else {}
+        return str((session.get("era", {}).get("client") or {}).get("name", ""))
+
+    def leave(self, *, handing_over: bool) -> None:
+        """End the session once running calls had their time; handed over, it goes on in another engine."""
+        self._is_handing_over = handing_over
+        self._stop.set()
+
+    async def run(self) -> None:
+        try:
+            view = await ClientView.of(self._guest.hello, parsed_options(self._guest.hello))
+        except ConfigurationError as error:
+            self._guest.say(words.SAY, f"toolcrib: the configuration can't be used:\n{error.message}")
+            self._guest.say(words.END, str(exits.CONFIGURATION))
+            return
+        if not view.settings.engine_enabled:
+            self._guest.say(words.ALONE, f"engine is false in {view.settings.file or 'the settings'}")
+            return
+        self._tell_of(view.settings)
+        async with self._workspaces.opened(view) as gateway:
+            await self._serve(gateway)
+
+    def _tell_of(self, settings: Settings) -> None:
+        for problem in (*settings.problems, *settings.warnings):
+            self._guest.say(words.SAY, f"toolcrib: {problem}")
+
+    async def _serve(self, gateway: Gateway) -> None:
+        serving = asyncio.create_task(self._serve_pipes(gateway))
+        listening = asyncio.create_task(self._listen(gateway))
+        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (serving, listening):
+            task.cancel()
+        await asyncio.gather(serving, listening, return_exceptions=True)
+        if not serving.cancelled() and (mishap := serving.exception()) is not None:
+            raise mishap
+        self._guest.say(*((words.AGAIN,) if self._is_handing_over else (words.END, str(exits.OK))))
+
+    async def _serve_pipes(self, gateway: Gateway) -> None:
+        read_fd, write_fd, journal_fd = self._guest.descriptors
+        progress = read_progress(journal_fd, gateway.settings.max_stdio_line_bytes)
+        journal = self._journal = FileJournal(journal_fd, progress)
+        await serve_pipes(
+            gateway,
+            read_fd,
+            write_fd,
+            self._stop,
+            journal=journal,
+            progress=progress,
+            when_begun=lambda: self._guest.say(words.TAKEN),
+            when_drained=self._drained,
+        )
+
+    def _drained(self) -> None:
+        if self._is_handing_over and self._journal is not None:
+            self._journal.hand_over()
+
+    async def _listen(self, gateway: Gateway) -> None:
+        """Follow the connector's words; returns when it is gone, and its client with it."""
+        async for word in self._guest.heard():
+            if word == words.STOP:
+                self._stop.set()
+            elif word == words.RELOAD:
+                await self._reload(gateway)
+
+    async def _reload(self, gateway: Gateway) -> None:
+        try:
+            await gateway.reload()
+        except ConfigurationError as error:
+            self._guest.say(
+                words.SAY, f"the configuration was not reloaded; the last good one stays in use:\n{error.message}"
+            )

@@ -1,0 +1,118 @@
+"""The configurations that clients see, each opened once for all clients that see it the same."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from toolcrib.cli.main import build_parser
+from toolcrib.config.load import load_settings
+from toolcrib.config.paths import home_folder
+from toolcrib.config.settings import Settings
+from toolcrib.connector.hello import Hello
+from toolcrib.demo.servers import demo_servers
+from toolcrib.engine.engine import Engine
+from toolcrib.engine.open_gateway import SettingsSource, open_workspace
+from toolcrib.gateway import Gateway
+
+log = logging.getLogger(__name__)
+
+
+class ClientView:
+    """What a client's arguments, folder and variables make of the configuration."""
+
+    def __init__(self, hello: Hello, options: argparse.Namespace) -> None:
+        self.env = hello.environment
+        self.folder = Path(hello.folder) if hello.folder else home_folder(hello.environment)
+        self._path = Path(options.config) if options.config else None
+        self._is_demo = bool(getattr(options, "demo", False))
+        self.settings = Settings()
+
+    @classmethod
+    async def of(cls, hello: Hello, options: argparse.Namespace) -> ClientView:
+        """Read the configuration as that client sees it; ConfigurationError where it can't be used."""
+        view = cls(hello, options)
+        await asyncio.to_thread(view._load)
+        return view
+
+    def source(self) -> SettingsSource:
+        is_fixed = self._is_demo
+        return SettingsSource(self._path, self.env, self.settings, is_fixed=is_fixed, folder=self.folder)
+
+    def _load(self) -> None:
+        found = load_settings(self._path, env=self.env, cwd=self.folder, home=home_folder(self.env))
+        self._is_demo = self._is_demo and not found.servers
+        self.settings = replace(found, servers=demo_servers()) if self._is_demo else found
+
+
+class _Open:
+    """A workspace with clients in it, or that had some a while ago."""
+
+    def __init__(self, view: ClientView, gateway: Gateway, ending: AsyncExitStack) -> None:
+        self.view = view
+        self.gateway = gateway
+        self.ending = ending
+        self.guests = 0
+        self.timer: asyncio.TimerHandle | None = None
+
+    def serves(self, view: ClientView) -> bool:
+        return self.gateway.settings == view.settings and self.view.env == view.env and self.view.folder == view.folder
+
+
+class SharedWorkspaces:
+    """Opens a workspace for the first client that sees it, and closes it a while after the last one left."""
+
+    def __init__(self, engine: Engine, linger_seconds: Callable[[], float]) -> None:
+        self._engine = engine
+        self._linger_seconds = linger_seconds
+        self._open: list[_Open] = []
+        self._opening = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def opened(self, view: ClientView) -> AsyncIterator[Gateway]:
+        """The gateway to the configuration as this client sees it."""
+        async with self._opening:
+            shared = next((one for one in self._open if one.serves(view)), None) or await self._opened(view)
+            shared.guests += 1
+            if shared.timer is not None:
+                shared.timer.cancel()
+        try:
+            yield shared.gateway
+        finally:
+            shared.guests -= 1
+            if not shared.guests:
+                shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
+
+    async def close(self) -> None:
+        for shared in self._open:
+            if shared.timer is not None:
+                shared.timer.cancel()
+        await asyncio.gather(*self._closing, *(shared.ending.aclose() for shared in self._open))
+
+    async def _opened(self, view: ClientView) -> _Open:
+        ending = AsyncExitStack()
+        gateway = await ending.enter_async_context(open_workspace(self._engine, view.source()))
+        shared = _Open(view, gateway, ending)
+        self._open.append(shared)
+        return shared
+
+    def _leave(self, shared: _Open) -> None:
+        if shared.guests or shared not in self._open:
+            return
+        self._open.remove(shared)
+        task = asyncio.create_task(shared.ending.aclose())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+def parsed_options(hello: Hello) -> argparse.Namespace:
+    """The options of a client that wants a server."""
+    arguments = hello.arguments if "serve" in hello.arguments else [*hello.arguments, "serve"]
+    options: argparse.Namespace = build_parser("toolcrib").parse_args(arguments)
+    return options
