@@ -277,7 +277,7 @@ async def test_a_cancelled_call_is_never_answered_and_others_go_on() -> None:
         for request_id in (None, [], 99, 1):
             await ours.send(tell("notifications/cancelled", {"requestId": request_id}))
         await ours.send(ask(2, "tools/call", LIST_SERVERS))
-        await asyncio.wait_for(ours.session.calls.finish(10), 15)
+        await asyncio.wait_for(ours.session.calls.drain(10), 15)
         await eventually(lambda: len(ours.answers) > 1)
 
     assert [answer["id"] for answer in ours.answers] == ["hello", 2]

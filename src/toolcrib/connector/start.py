@@ -86,7 +86,7 @@ def _launch(place: EnginePlace, deadline: float) -> None:
     )
     assert process.stdout is not None
     said = b""
-    while not said.endswith(READY):
+    while READY not in said:
         seconds = deadline - time.monotonic()
         if seconds <= 0 or not select.select([process.stdout], [], [], seconds)[0]:
             process.kill()

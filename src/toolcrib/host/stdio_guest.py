@@ -26,6 +26,7 @@ class StdioGuest:
         self._workspaces = workspaces
         self._stop = asyncio.Event()
         self._is_handing_over = False
+        self._is_gone = False
         self._journal: FileJournal | None = None
 
     @property
@@ -58,14 +59,12 @@ class StdioGuest:
             self._guest.say(words.SAY, f"toolcrib: {problem}")
 
     async def _serve(self, gateway: Gateway) -> None:
-        serving = asyncio.create_task(self._serve_pipes(gateway))
         listening = asyncio.create_task(self._listen(gateway))
-        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (serving, listening):
-            task.cancel()
-        await asyncio.gather(serving, listening, return_exceptions=True)
-        if not serving.cancelled() and (mishap := serving.exception()) is not None:
-            raise mishap
+        try:
+            await self._serve_pipes(gateway)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
         self._guest.say(*((words.AGAIN,) if self._is_handing_over else (words.END, str(exits.OK))))
 
     async def _serve_pipes(self, gateway: Gateway) -> None:
@@ -79,6 +78,7 @@ class StdioGuest:
             self._stop,
             journal=journal,
             progress=progress,
+            is_gone=lambda: self._is_gone,
             when_begun=lambda: self._guest.say(words.TAKEN),
             when_drained=self._drained,
         )
@@ -88,12 +88,14 @@ class StdioGuest:
             self._journal.hand_over()
 
     async def _listen(self, gateway: Gateway) -> None:
-        """Follow the connector's words; returns when it is gone, and its client with it."""
+        """Follow the connector's words; when it is gone, its client is served no more."""
         async for word in self._guest.heard():
             if word == words.STOP:
                 self._stop.set()
             elif word == words.RELOAD:
                 await self._reload(gateway)
+        self._is_gone = True
+        self._stop.set()
 
     async def _reload(self, gateway: Gateway) -> None:
         try:

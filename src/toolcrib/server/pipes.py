@@ -125,6 +125,9 @@ class LineReader:
         except (ValueError, OSError, NotImplementedError):
             source.close()
             return False
+        except asyncio.CancelledError:
+            source.close()
+            raise
         return True
 
 
@@ -209,5 +212,13 @@ class LineWriter:
         transport, end = self._pipe
         transport.close()
         await asyncio.wait({end.lost}, timeout=seconds)
-        if not end.lost.done():
+        self.abort()
+
+    def abort(self) -> None:
+        """Be done with the pipe at once, whatever the client has not taken."""
+        if self._pipe is None:
+            return
+        transport, end = self._pipe
+        # One that is closing and has nothing left to write is about to be lost anyway.
+        if not end.lost.done() and (not transport.is_closing() or transport.get_write_buffer_size()):
             transport.abort()

@@ -28,12 +28,14 @@ async def serve_pipes(
     *,
     journal: Journal | None = None,
     progress: Progress | None = None,
+    is_gone: Callable[[], bool] = lambda: False,
     when_begun: Callable[[], None] = lambda: None,
     when_drained: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve one client on its pipes until it leaves or `stop` is set; with `progress`, from where another engine stopped.
 
-    `when_drained` is called when running calls had their time, before those that did not end are cancelled.
+    Running calls may then end in the time that the settings give them, unless the client is gone. `when_drained` is
+    called when they had that time, before those that did not end are cancelled.
     """
     journal, progress = journal or Journal(), progress or Progress()
     writer = await LineWriter.open(write_fd, journal)
@@ -46,16 +48,15 @@ async def serve_pipes(
     session.resume(progress)
     when_begun()
     reading, stopping = asyncio.create_task(reader.run()), asyncio.create_task(stop.wait())
-    seconds = 0.0  # for a client that is gone
     try:
         await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
         reading.cancel()
-        seconds = gateway.settings.shutdown_grace_seconds
+        seconds = 0.0 if is_gone() else gateway.settings.shutdown_grace_seconds
         await session.calls.drain(seconds)
         when_drained()
+        await session.calls.cancel_all()
+        await writer.close(seconds)
     finally:
         reading.cancel()
         stopping.cancel()
-        await session.calls.cancel_all()
-        await asyncio.gather(reading, stopping, return_exceptions=True)
-        await writer.close(seconds)
+        writer.abort()
