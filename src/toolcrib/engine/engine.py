@@ -40,6 +40,7 @@ from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.site import Site
 from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.upstream.link import Link, NotificationHandler
 from toolcrib.upstream.pool import Pool
@@ -79,6 +80,7 @@ class Engine:
         self.settings = settings
         self.face = face
         self.paths = Paths.of(env)
+        self._site = Site(env)
         self.store = store
         self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
@@ -174,9 +176,12 @@ class Engine:
         if self.reads_due:
             self.refresher.refresh_due()
 
-    def new_workspace(self, settings: Settings) -> Workspace:
-        """One configuration's view of what this engine has; `take_in` opens it."""
-        return Workspace(settings, self.catalog, self.index, built_in=BUILT_IN_TOOLS)
+    def new_workspace(self, settings: Settings, site: Site | None = None) -> Workspace:
+        """One configuration's view of what this engine has; `take_in` opens it.
+
+        Its servers are launched for a client that stands at `site`; without one, for our own process.
+        """
+        return Workspace(settings, self.catalog, self.index, site=site or self._site, built_in=BUILT_IN_TOOLS)
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""

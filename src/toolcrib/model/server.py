@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from toolcrib.model.site import Site
+
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
 # The source of a server that nobody added: it was only found in a registry.
@@ -24,6 +26,9 @@ REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 GIVEN_AUTH = "given-auth"
 
 Transport = Literal["stdio", "http", "sse"]
+# Whether clients share one process (or connection) of a server; `auto` decides by what the server is.
+Share = Literal["auto", "always", "never"]
+SHARES: tuple[Share, ...] = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,12 @@ class ServerSpec:
     # Capability ids (globs) that the entry says this server provides.
     capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    share: Share = "auto"
+    # Not from the entry but from the workspace that offers it (`config/binding`): for whom it is launched, which of the
+    # processes of this launch is meant, and whether each session has one of its own.
+    site: Site | None = field(default=None, compare=False, repr=False)
+    instance: str = field(default="", compare=False)
+    is_private: bool = field(default=False, compare=False)
 
     @property
     def is_foreign(self) -> bool:

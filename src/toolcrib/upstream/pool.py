@@ -17,7 +17,7 @@ from toolcrib.upstream.interim_result import refuse_interim
 from toolcrib.upstream.meeting import OpenLink
 
 ServerHook = Callable[[ServerSpec], None]
-Key = tuple[str, float | None]
+Key = tuple[str, float | None, str]
 
 _NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda _: None, on_tools_changed=lambda: None)
 
@@ -118,7 +118,7 @@ class Pool:
 
 
 def _key(spec: ServerSpec) -> Key:
-    return spec.launch_key, spec.startup_timeout_seconds
+    return spec.launch_key, spec.startup_timeout_seconds, spec.instance
 
 
 async def _close_all(connections: Iterable[Connection]) -> None:
