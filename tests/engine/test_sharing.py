@@ -15,6 +15,7 @@ from tests.fakes import FakeServer, FakeServers, eventually, text, tool
 from toolcrib import Caller, Gateway, load_settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_engine, open_workspace
+from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.site import Site
 
 CURSOR, CODE, CODE_TOO = Caller("cursor", session="1"), Caller("code", session="2"), Caller("code", session="3")
@@ -126,3 +127,128 @@ async def test_a_crash_of_a_shared_server_fails_only_the_calls_that_ran_there(tm
         assert [error.code if error else "" for error in errors] == ["SERVER_CONNECTION_ERROR"] * 2
         assert (await kept).success
         assert (await first.execute_tool("tickets", "use", caller=CURSOR)).success
+
+
+# -- what one client hears
+
+
+class Talkative(FakeServer):
+    """A server of the handshake era whose calls last until they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__("tickets", [tool("use")], era="legacy", capabilities={"tools": {}, "logging": {}})
+        self.finish: dict[str, asyncio.Event] = {}
+        self.tokens: dict[str, object] = {}
+        self.methods["tools/call"] = self._talk
+
+    async def _talk(self, params: dict[str, Any]) -> dict[str, Any]:
+        who = params["arguments"]["who"]
+        self.tokens[who] = params.get("_meta", {}).get("progressToken")
+        self.finish[who] = asyncio.Event()
+        await self.finish[who].wait()
+        return text(who)
+
+    @property
+    def levels(self) -> list[str]:
+        return [params["level"] for method, params in self.heard if method == "logging/setLevel"]
+
+    def say(self, level: str) -> None:
+        self.notify("notifications/message", {"level": level, "data": level})
+
+
+class Client:
+    """A caller with a level of its own, who notes all that it hears."""
+
+    def __init__(self, gateway: Gateway, caller: Caller, level: str | None) -> None:
+        self._gateway = gateway
+        self._caller = caller
+        self._level = level
+        self.events: list[CallEvent] = []
+
+    def use(self) -> asyncio.Task[Any]:
+        who = self._caller.name
+        raw = b'{"who":"%b"}' % who.encode()
+        call = ToolCall(
+            "tickets", "use", {"who": who}, raw, self._caller, self.events.append, self._level, wants_progress=True
+        )
+        return asyncio.create_task(self._gateway.execute(call))
+
+
+@asynccontextmanager
+async def two_clients(tmp_path: Path, *levels: str | None) -> AsyncIterator[tuple[Talkative, Client, Client]]:
+    server = Talkative()
+    async with opened(FakeServers(server), write(tmp_path / "toolcrib.yaml", tickets={})) as (_, gateways):
+        for gateway in gateways:
+            await gateway.read_server("tickets")
+        clients = [Client(*one) for one in zip(gateways, (CURSOR, CODE), levels, strict=True)]
+        yield server, clients[0], clients[1]
+
+
+async def test_the_debug_messages_that_one_client_asked_for_do_not_reach_another(tmp_path: Path) -> None:
+    async with two_clients(tmp_path, "debug", "error") as (server, chatty, grave):
+        first = chatty.use()
+        await eventually(lambda: "cursor" in server.finish)
+        second = grave.use()
+        await eventually(lambda: "code" in server.finish)
+        server.say("error")  # of calls of two clients nobody can tell whose it is
+        server.finish["cursor"].set()
+        assert (await first).success
+        server.say("debug")
+        server.say("error")
+        server.finish["code"].set()
+        assert (await second).success
+
+    assert server.levels == ["debug"]
+    assert (chatty.events, grave.events) == ([], [LogMessage({"level": "error", "data": "error"})])
+
+
+@pytest.mark.parametrize("other", ["error", None])
+async def test_a_client_that_wants_little_does_not_silence_one_that_wants_more(
+    other: str | None, tmp_path: Path
+) -> None:
+    async with two_clients(tmp_path, "debug", other) as (server, chatty, quiet):
+        second = quiet.use()
+        await eventually(lambda: "code" in server.finish)
+        first = chatty.use()
+        await eventually(lambda: "cursor" in server.finish)
+        third = quiet.use()
+        server.finish["code"].set()
+        assert (await second).success
+        await eventually(lambda: not server.finish["code"].is_set())
+        server.finish["code"].set()
+        assert (await third).success
+        assert server.levels[-1] == "debug"
+        server.say("debug")
+        server.finish["cursor"].set()
+        assert (await first).success
+
+    assert (chatty.events, quiet.events) == ([LogMessage({"level": "debug", "data": "debug"})], [])
+
+
+async def test_what_a_server_says_about_a_call_that_was_given_up_does_not_reach_another_client(tmp_path: Path) -> None:
+    async with two_clients(tmp_path, "info", "info") as (server, impatient, patient):
+        first = impatient.use()
+        await eventually(lambda: "cursor" in server.finish)
+        second = patient.use()
+        await eventually(lambda: "code" in server.finish)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        server.say("info")
+        server.finish["code"].set()
+        assert (await second).success
+
+    assert patient.events == []
+
+
+async def test_each_client_hears_the_progress_of_its_own_call(tmp_path: Path) -> None:
+    async with two_clients(tmp_path, None, None) as (server, one, two):
+        calls = [one.use(), two.use()]
+        await eventually(lambda: len(server.tokens) == 2)
+        for who, token in server.tokens.items():
+            server.notify("notifications/progress", {"progressToken": token, "progress": 1, "message": who})
+        for finish in server.finish.values():
+            finish.set()
+        await asyncio.gather(*calls)
+
+    assert one.events == [Progress({"progress": 1, "message": "cursor"})]
+    assert two.events == [Progress({"progress": 1, "message": "code"})]

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from toolcrib import Gateway, load_settings
+from toolcrib import Caller, Gateway, load_settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_engine, open_workspace
 from toolcrib.model.site import Site
@@ -174,3 +174,19 @@ async def test_what_one_process_wrote_and_its_secrets_stay_out_of_what_another_c
     assert "the last words of ${TOKEN}" in crashed.error.message or "${MINE}" in crashed.error.message
     assert "only for the first" not in crashed.error.message
     assert "very-secret" not in logged + crashed.error.message
+
+
+async def test_a_server_that_asks_back_is_answered_the_same_whoever_called_it(tmp_path: Path) -> None:
+    config = write(tmp_path / "toolcrib.yaml", telling=entry(share="always"))
+    callers = [Caller("cursor", session="1"), Caller("code", session="2")]
+
+    async with opened(config, site(tmp_path / "a"), site(tmp_path / "b")) as (_, gateways):
+        asked = [
+            (await gateway.execute_tool("telling", "ask", caller=caller)).value
+            for gateway, caller in zip(gateways, callers, strict=True)
+        ]
+
+    assert asked[0] == asked[1]
+    assert asked[0]["roots/list"] == {"result": {"roots": []}}
+    assert asked[0]["elicitation/create"]["error"]["code"] == -32601
+    assert asked[0]["sampling/createMessage"]["error"]["code"] == -32601

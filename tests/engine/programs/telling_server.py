@@ -5,12 +5,22 @@ import os
 import sys
 
 calls = []
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("tell", "hang", "die", "say")]
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("tell", "hang", "die", "say", "ask")]
 
 
 def say(**message):
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
+
+
+def asked(method):
+    """What the client answers to a question of ours."""
+    say(id=method, method=method, params={"message": "Who are you?", "requestedSchema": {"type": "object"}})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == method:
+            return {name: message[name] for name in ("result", "error") if name in message}
+    return {}
 
 
 def call(id, name, arguments):
@@ -22,7 +32,10 @@ def call(id, name, arguments):
     if name == "say":
         sys.stderr.write(arguments["words"] + "\n")
         sys.stderr.flush()
-    if name != "hang":
+    if name == "ask":
+        answers = {method: asked(method) for method in ("roots/list", "elicitation/create", "sampling/createMessage")}
+        say(id=id, result={"content": [], "structuredContent": answers})
+    elif name != "hang":
         told = {
             "pid": os.getpid(),
             "folder": os.getcwd(),
