@@ -15,6 +15,7 @@ from tests.fakes import FakeServer, FakeServers, eventually, text, tool
 from toolcrib import Caller, Gateway, load_settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_engine, open_workspace
+from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.site import Site
 
@@ -252,3 +253,22 @@ async def test_each_client_hears_the_progress_of_its_own_call(tmp_path: Path) ->
 
     assert one.events == [Progress({"progress": 1, "message": "cursor"})]
     assert two.events == [Progress({"progress": 1, "message": "code"})]
+
+
+async def test_the_row_of_the_engine_says_who_uses_each_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OwnGatewayRow.__init__.__kwdefaults__, "beat_seconds", 0.01)
+    servers = FakeServers(FakeServer("tickets", [tool("use")]), FakeServer("mail", [tool("use")]))
+    config = write(tmp_path / "toolcrib.yaml", tickets={}, mail={"share": "never"})
+
+    async with opened(servers, config) as (engine, [first, second]):
+        for gateway, caller in ((first, CURSOR), (second, CODE), (second, CODE_TOO)):
+            await gateway.execute_tool("tickets", "use", caller=caller)
+        for caller in (CODE, CODE_TOO):
+            await second.execute_tool("mail", "use", caller=caller)
+        mail, tickets = (spec.launch_key for spec in first.settings.servers)
+        expected = {tickets: {"cursor": 1, "code": 2}, mail: {"code": 2}}
+        await eventually(lambda: [row.users for row in engine.store.gateways()] == [expected])
+
+        await engine.pool.end_session("3")
+        left = {tickets: {"cursor": 1, "code": 1}, mail: {"code": 1}}
+        await eventually(lambda: [row.users for row in engine.store.gateways()] == [left])

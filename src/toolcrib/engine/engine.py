@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -101,7 +102,9 @@ class Engine:
         self.refresher = self._opened_refresher(owner)
         # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
         self.started_with = {} if face == "stdio" else fixed_values(settings)
-        self.own_row = OwnGatewayRow(store, owner, face, self._statuses, started_with=self.started_with)
+        self.own_row = OwnGatewayRow(
+            store, owner, face, self._statuses, users=self._users, started_with=self.started_with
+        )
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)
@@ -235,6 +238,13 @@ class Engine:
     def _statuses(self) -> dict[str, str]:
         states = [(spec.launch_key, self.pool.status(spec).state) for spec in self.entries()]
         return dict(sorted(states, key=lambda one: one[1] == "connected"))
+
+    def _users(self) -> dict[str, dict[str, int]]:
+        """Who uses each server; workspaces that share a process are counted once."""
+        users: dict[str, Counter[str]] = {}
+        for spec in {spec.process_key: spec for spec in self.entries()}.values():
+            users.setdefault(spec.launch_key, Counter()).update(self.pool.users(spec))
+        return {key: dict(names) for key, names in users.items() if names}
 
 
 def _differ(known: Identity, met: Identity) -> bool:

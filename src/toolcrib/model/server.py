@@ -131,6 +131,11 @@ class ServerSpec:
             for_tool = next((seconds for name, seconds in self.tool_timeouts.items() if fnmatchcase(tool, name)), None)
         return self.timeout_seconds if for_tool is None else for_tool
 
+    @property
+    def process_key(self) -> tuple[str, float | None, str]:
+        """What tells apart the processes, or connections, of all entries: those with the same key use the same one."""
+        return self.launch_key, self.startup_timeout_seconds, self.instance
+
     @cached_property
     def launch_key(self) -> str:
         """A hash of everything that decides what is started or contacted, before `${NAME}` is resolved.

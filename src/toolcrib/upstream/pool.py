@@ -61,8 +61,8 @@ class Pool:
     async def serve(self, specs: Iterable[ServerSpec]) -> None:
         """Take a new set of servers; only what is launched differently, or no more, is closed."""
         entries = list(specs)
-        wanted = {_key(spec): spec for spec in reversed(entries)}  # of several entries the first one counts
-        private = {_key(spec) for spec in entries if spec.is_private}
+        wanted = {spec.process_key: spec for spec in reversed(entries)}  # of several entries the first one counts
+        private = {spec.process_key for spec in entries if spec.is_private}
         before = self._all()
         self._private = {place: one for place, one in self._private.items() if place[0] in private}
         kept = {key: one for key, one in self._connections.items() if key in wanted}
@@ -91,7 +91,7 @@ class Pool:
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
         """The connection that is kept for this launch; for any other one that ends with the block, whatever happens."""
-        kept = None if spec.is_foreign else self._connections.get(_key(spec))
+        kept = None if spec.is_foreign else self._connections.get(spec.process_key)
         if kept is not None:
             yield kept
             return
@@ -132,15 +132,15 @@ class Pool:
 
     def _of(self, spec: ServerSpec) -> list[Connection]:
         """The connections of a server: the one that is shared, and those of sessions."""
-        shared = self._connections.get(_key(spec))
-        own = [one for (key, _), one in self._private.items() if key == _key(spec)]
+        shared = self._connections.get(spec.process_key)
+        own = [one for (key, _), one in self._private.items() if key == spec.process_key]
         return own if shared is None else [shared, *own]
 
     def _for_caller(self, spec: ServerSpec, session: str) -> Connection:
         shared = self._get(spec)
         if not spec.is_private or not session:
             return shared
-        place = (_key(spec), session)
+        place = (spec.process_key, session)
         if place not in self._private:
             # Not every face tells us when a session ends: those whose server was stopped meanwhile make room.
             self._private = {other: one for other, one in self._private.items() if not one.is_at_rest}
@@ -148,7 +148,7 @@ class Pool:
         return self._private[place]
 
     def _get(self, spec: ServerSpec) -> Connection:
-        connection = self._connections.get(_key(spec))
+        connection = self._connections.get(spec.process_key)
         if connection is None:
             raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
@@ -160,10 +160,6 @@ class Pool:
             on_tools_changed=partial(self._on_tools_changed, spec),
         )
         return Connection(spec, self._open_link, self._policy, hooks)
-
-
-def _key(spec: ServerSpec) -> Key:
-    return spec.launch_key, spec.startup_timeout_seconds, spec.instance
 
 
 async def _close_all(connections: Iterable[Connection]) -> None:
