@@ -213,6 +213,7 @@ SPECS = st.builds(
     allow_tools=st.sampled_from([None, (), ("a*",)]),
     deny_tools=st.sampled_from([(), ("b",)]),
     prefix=st.sampled_from(["", "p_"]),
+    share=st.sampled_from(["auto", "always", "never"]),
     declared_tools=st.sampled_from(
         [(), (DeclaredTool("t"), DeclaredTool("u", "what it does"), DeclaredTool("v", "", {"type": "object"}))]
     ),

@@ -261,6 +261,30 @@ def test_what_running_gateways_hold_is_shown_with_their_pid(seeded: Machine) -> 
     assert [gateway["pid"] for gateway in listed["gateways"]] == [os.getpid()]
 
 
+def test_who_uses_a_server_is_listed_beside_its_state(seeded: Machine) -> None:
+    now = time.time()
+    catalog = SqliteCatalog(seeded.paths.catalog)
+    keys = {record.name: key for key, record in catalog.servers().items()}
+    held = {keys["github"]: "connected", keys["filesystem"]: "connected"}
+    for owner, users in (
+        ("one", {"claude-code": 1, "cursor": 1}),
+        ("two", {"claude-code": 1, "\x1b[2Jodd name": 1, "c" * 100: 1, "d": 1, "e": 1}),
+    ):
+        catalog.gateway_started(GatewayRow(owner, os.getpid(), "stdio", now, now))
+        catalog.gateway_seen(owner, now, held, {keys["github"]: users})
+    catalog.close()
+
+    shown = rows(seeded.run("list").out)
+    listed = {server["name"]: server["users"] for server in seeded.run("list", "--json").json["servers"]}
+    assert (
+        shown["github"][1]
+        == f"connected (�[2Jodd name, {'c' * 39}…, claude-code \N{MULTIPLICATION SIGN}2, cursor, 2 more)"
+    )
+    assert shown["filesystem"][1] == "connected"
+    assert listed["github"]["claude-code"] == 2
+    assert (listed["filesystem"], listed["database"]) == ({}, {})
+
+
 def test_a_disabled_server_is_listed_as_such_with_what_switches_it_on(seeded: Machine) -> None:
     assert seeded.run("disable", "github").code == 0
     check_golden("list_disabled.txt", seeded.run("list").out)

@@ -318,11 +318,11 @@ def test_gateways_are_listed_with_what_they_last_said(store: CatalogStore) -> No
     started_with = {"http.port": 8665, "http.allowedHosts": ["here"]}
     store.gateway_started(GatewayRow("b", 11, "http", 2.0, 2.0, started_with=started_with))
     store.gateway_started(GatewayRow("a", 10, "stdio", 1.0, 1.0))
-    store.gateway_seen("a", 5.0, {"files": "connected"})
+    store.gateway_seen("a", 5.0, {"files": "connected"}, {"files": {"cursor": 2}})
     store.gateway_seen("unknown", 5.0, {})
 
     assert store.gateways() == [
-        GatewayRow("a", 10, "stdio", 1.0, 5.0, {"files": "connected"}),
+        GatewayRow("a", 10, "stdio", 1.0, 5.0, {"files": "connected"}, users={"files": {"cursor": 2}}),
         GatewayRow("b", 11, "http", 2.0, 2.0, started_with=started_with),
     ]
 

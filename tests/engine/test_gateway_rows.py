@@ -10,7 +10,7 @@ import pytest
 
 from tests.catalogs import FailingCatalog
 from tests.fakes import eventually
-from toolcrib.catalog.store import GatewayRow
+from toolcrib.catalog.store import NO_USERS, GatewayRow, Users
 from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.storage.memory import MemoryCatalog
 
@@ -76,10 +76,10 @@ async def test_a_catalog_that_can_not_be_written_stops_nothing(caplog: pytest.Lo
 
 async def test_an_error_that_nobody_foresaw_does_not_end_it_for_good(caplog: pytest.LogCaptureFixture) -> None:
     class Strained(MemoryCatalog):
-        def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+        def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str], users: Users = NO_USERS) -> None:
             if len(caplog.records) < 2:
                 raise RuntimeError("can't start new thread")
-            super().gateway_seen(owner, at, statuses)
+            super().gateway_seen(owner, at, statuses, users)
 
     store = Strained()
     own_row = OwnGatewayRow(store, "us", "stdio", lambda: {"files": "connected"}, beat_seconds=0.01)

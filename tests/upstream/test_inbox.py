@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,11 +10,11 @@ from hypothesis import strategies as st
 
 from toolcrib.model.call import CallEvent, Listener, LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
-from toolcrib.upstream.inbox import MOST_NOTIFICATION_BYTES, Inbox
+from toolcrib.upstream.inbox import GIVEN_UP_SECONDS, MOST_NOTIFICATION_BYTES, Inbox
 
 
-def called(listener: Listener | None, *, by: str = "agent", level: str = "info") -> ToolCall:
-    return ToolCall("files", "read", {}, b"{}", Caller(by, "stdio", by), listener, level)
+def called(listener: Listener | None, *, by: str = "agent", level: str = "info", session: str = "") -> ToolCall:
+    return ToolCall("files", "read", {}, b"{}", Caller(by, "stdio", by, session=session), listener, level)
 
 
 class Heard:
@@ -114,6 +115,45 @@ def test_with_calls_of_two_callers_under_way_a_log_message_of_nobody_reaches_nei
         heard.say("message", {"level": "info", "data": "whose?"})
 
     assert events == []
+
+
+def test_two_sessions_of_one_client_are_two_callers() -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    first, second = called(events.append, session="1"), called(events.append, session="2")
+    with heard.inbox.listening(1, first), heard.inbox.listening(2, second):
+        heard.say("message", {"level": "info", "data": "whose?"})
+
+    assert events == []
+
+
+@pytest.mark.parametrize("request_id", [1, None])
+def test_a_log_message_below_the_level_that_a_call_asked_for_is_not_for_it(request_id: int | None) -> None:
+    heard, events = Heard(), list[CallEvent]()
+
+    with heard.inbox.listening(1, called(events.append, level="warning")):
+        for level in ("debug", "notice", "warning", "error", "loud"):
+            heard.say("message", {"level": level}, request_id)
+
+    assert events == [LogMessage({"level": level}) for level in ("warning", "error", "loud")]
+
+
+async def test_while_a_server_may_work_on_for_a_call_that_was_given_up_its_words_reach_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard, events = Heard(), list[CallEvent]()
+    with pytest.raises(asyncio.CancelledError), heard.inbox.listening(1, called(events.append, by="me")):
+        raise asyncio.CancelledError
+
+    with heard.inbox.listening(2, called(events.append, by="them")):
+        heard.say("message", {"level": "info", "data": "mine"})
+        assert events == []
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        monkeypatch.setattr(loop, "time", lambda: now + GIVEN_UP_SECONDS)
+        heard.say("message", {"level": "info", "data": "theirs"})
+
+    assert events == [LogMessage({"level": "info", "data": "theirs"})]
 
 
 def test_a_changed_tool_list_is_told_each_time() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.fakes import INSTANT, FakeServer, FakeServers, eventually, spec, text, tool
 from toolcrib.errors import ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import Target, ToolCall
+from toolcrib.model.caller import Caller
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.model.tool import Tool
 from toolcrib.upstream.connection import ConnectionPolicy
@@ -45,9 +46,9 @@ async def call(pool: Pool, server: str, name: str = "read") -> str:
     return (await pool.call(a_call(server, name))).text
 
 
-def a_call(server: str, name: str = "read", entry: ServerSpec | None = None) -> ToolCall:
+def a_call(server: str, name: str = "read", entry: ServerSpec | None = None, caller: Caller | None = None) -> ToolCall:
     target = Target(Tool.from_mcp(server, tool(name)), name, entry or spec(server))
-    return ToolCall(server, name, {}, b"{}", target=target)
+    return ToolCall(server, name, {}, b"{}", caller or Caller(), target=target)
 
 
 async def test_only_the_server_that_is_needed_starts() -> None:
@@ -190,3 +191,126 @@ async def test_calls_of_many_servers_overlap() -> None:
         await asyncio.gather(*(call(pool, name) for name in names))
         assert asyncio.get_running_loop().time() - before == pytest.approx(1, abs=0.5)
         await eventually(lambda: all(pool.status(spec(name)).state == "connected" for name in names))
+
+
+# -- several clients
+
+PRIVATE = spec("browser", is_private=True)
+CURSOR, CODE, CODE_TOO = Caller("cursor", session="1"), Caller("code", session="2"), Caller("code", session="3")
+
+
+async def test_instances_of_one_launch_have_a_connection_each() -> None:
+    servers = FakeServers(FakeServer("files"))
+    mine, theirs = spec("files", instance="mine"), spec("files", instance="theirs")
+
+    async with pooled(servers, mine, theirs, mine) as pool:
+        for entry in (mine, theirs, mine):
+            await pool.call(a_call("files", entry=entry))
+
+        assert servers["files"].starts == 2
+
+
+async def test_each_session_has_a_private_server_for_itself_and_no_session_the_shared_one() -> None:
+    servers = FakeServers(FakeServer("browser"))
+
+    async with pooled(servers, PRIVATE) as pool:
+        for caller in (CURSOR, CODE, CURSOR, Caller("program"), Caller("other")):
+            await pool.call(a_call("browser", entry=PRIVATE, caller=caller))
+
+        assert len(servers["browser"].open_links) == 3
+
+
+async def test_the_end_of_a_session_stops_its_own_servers_only() -> None:
+    servers = FakeServers(FakeServer("browser"))
+
+    async with pooled(servers, PRIVATE) as pool:
+        for caller in (CURSOR, CODE, Caller()):
+            await pool.call(a_call("browser", entry=PRIVATE, caller=caller))
+        await pool.end_session("1")
+        assert [link.is_closed for link in servers["browser"].links] == [True, False, False]
+
+        await pool.call(a_call("browser", entry=PRIVATE, caller=CODE))
+        assert servers["browser"].starts == 3
+
+
+async def test_a_private_server_that_leaves_the_configuration_or_becomes_shared_is_stopped_in_every_session() -> None:
+    for after in ([], [spec("browser")]):
+        servers = FakeServers(FakeServer("browser"))
+        async with pooled(servers, PRIVATE) as pool:
+            await pool.call(a_call("browser", entry=PRIVATE, caller=CURSOR))
+            await pool.serve(after)
+
+            assert servers["browser"].open_links == []
+
+
+async def test_a_reading_uses_no_connection_of_a_session() -> None:
+    servers = FakeServers(FakeServer("browser", [tool("open")]))
+
+    async with pooled(servers, PRIVATE) as pool:
+        await pool.call(a_call("browser", entry=PRIVATE, caller=CURSOR))
+        async with pool.visit(PRIVATE) as visit:
+            await visit.read()
+
+        assert [method for method, _ in servers["browser"].heard].count("tools/list") == 1
+        assert servers["browser"].starts == 2
+
+
+async def test_a_private_server_counts_as_connected_while_any_session_has_it() -> None:
+    servers = FakeServers(FakeServer("browser"))
+
+    async with pooled(servers, PRIVATE) as pool:
+        await pool.call(a_call("browser", entry=PRIVATE, caller=CURSOR))
+        assert pool.status(PRIVATE).state == "connected"
+        await pool.disconnect(PRIVATE)
+        assert (pool.status(PRIVATE).state, servers["browser"].open_links) == ("disconnected", [])
+
+
+async def test_sessions_whose_server_was_stopped_for_being_idle_are_not_kept() -> None:
+    servers = FakeServers(FakeServer("browser"))
+
+    async with pooled(servers, PRIVATE) as pool:
+        for number in range(20):
+            await pool.call(a_call("browser", entry=PRIVATE, caller=Caller("web", session=f"s{number}")))
+            await asyncio.sleep(POLICY.idle_seconds + 1)
+
+        assert servers["browser"].open_links == []
+        assert len(pool._private) == 1
+
+
+async def test_a_crash_of_a_server_that_sessions_have_for_themselves_is_felt_in_one_session() -> None:
+    server = FakeServer("browser")
+    servers = FakeServers(server)
+    forever = asyncio.Event()
+
+    async def wait(_: dict[str, Any]) -> dict[str, Any]:
+        await forever.wait()
+        return text("done")
+
+    server.tools["wait"] = wait
+    async with pooled(servers, PRIVATE) as pool:
+        calls = [
+            asyncio.create_task(pool.call(a_call("browser", "wait", PRIVATE, caller))) for caller in (CURSOR, CODE)
+        ]
+        await eventually(lambda: server.running == 2)
+        server.links[0].lose("it crashed")
+        with pytest.raises(ServerConnectionError):
+            await calls[0]
+        forever.set()
+        assert (await calls[1]).text == "done"
+
+
+async def test_the_users_of_a_server_are_those_who_called_it_since_it_was_started() -> None:
+    servers = FakeServers(FakeServer("files"), FakeServer("browser"))
+
+    async with pooled(servers, spec("files"), PRIVATE) as pool:
+        for caller in (CURSOR, CODE, CODE_TOO, CODE):
+            await pool.call(a_call("files", caller=caller))
+        await pool.call(a_call("browser", entry=PRIVATE, caller=CURSOR))
+        assert pool.users(spec("files")) == {"code": 2, "cursor": 1}
+        assert pool.users(PRIVATE) == {"cursor": 1}
+
+        await pool.end_session("2")
+        assert pool.users(spec("files")) == {"code": 1, "cursor": 1}
+        servers["files"].crash()
+        await eventually(lambda: pool.status(spec("files")).state == "error")
+        assert pool.users(spec("files")) == {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolcrib.clients.machine import is_there
 from toolcrib.config.paths import expanded
+from toolcrib.config.programs import names_a_file
 
 # What marks the folder of an environment that a shell has to activate.
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -19,14 +20,10 @@ def program_meant(command: str, env: Mapping[str, str], folder: Path) -> str:
 
     Other programs keep their plain name: it stays true when they are updated or move.
     """
-    if _names_a_file(command):
+    if names_a_file(command):
         here = folder / expanded(command)
         return str(here.absolute()) if is_there(here) and here.is_file() else command
     found = shutil.which(command, path=env.get("PATH", os.defpath))
     if found and any((Path(found).absolute().parent.parent / mark).exists() for mark in _MARKS):
         return str(Path(found).absolute())
     return command
-
-
-def _names_a_file(command: str) -> bool:
-    return os.sep in command or bool(os.altsep and os.altsep in command)

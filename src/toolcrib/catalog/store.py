@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 
+# The clients that use each server, by launch key: names with the number of sessions.
+Users = Mapping[str, Mapping[str, int]]
+NO_USERS: Users = MappingProxyType({})
 # So many launches of one name, the newest first, are kept after they left every configuration.
 LAUNCHES_KEPT = 3
 
@@ -39,7 +43,7 @@ class ServerRecord:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRow:
-    """A gateway that shares this catalog; `statuses` is its own view, launch key to status.
+    """A gateway that shares this catalog; `statuses` is its own view, launch key to status, and `users` who calls there.
 
     `started_with` are the settings, by key, that it keeps until it is started again.
     """
@@ -51,6 +55,7 @@ class GatewayRow:
     seen_at: float
     statuses: Mapping[str, str] = field(default_factory=dict)
     started_with: Mapping[str, Any] = field(default_factory=dict)
+    users: Users = field(default_factory=dict)
 
 
 class CatalogStore(Protocol):
@@ -118,8 +123,8 @@ class CatalogStore(Protocol):
     def gateway_started(self, row: GatewayRow) -> None:
         """Enter a gateway, replacing an entry of the same owner."""
 
-    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
-        """Note that a gateway is alive and how it sees its servers; an unknown owner is ignored."""
+    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str], users: Users = NO_USERS) -> None:
+        """Note that a gateway is alive, how it sees its servers and who uses them; an unknown owner is ignored."""
 
     def gateway_gone(self, owner: str) -> None:
         """Remove a gateway and its leases."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -41,6 +42,9 @@ _TO_KNOW: dict[State, str] = {
     "unread": "`toolcrib warm` reads those that were not read yet.",
     "error": "`toolcrib doctor` says what to do about an error.",
 }
+# Of the clients that use a server so many are named, none with an endless name.
+MOST_USERS = 4
+MOST_NAME_CHARACTERS = 40
 _STYLES: dict[State, str] = {
     "connected": "green",
     "ready": "green",
@@ -52,7 +56,7 @@ _STYLES: dict[State, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One line of the list: what is known of a server, its state, and the gateways that hold it."""
+    """One line of the list: what is known of a server, its state, the gateways that hold it, and the clients that use it."""
 
     server: ServerSummary
     state: State
@@ -60,6 +64,7 @@ class Listed:
     was_read: bool
     pids: tuple[int, ...] = ()
     failed_at: float | None = None
+    users: Mapping[str, int] = field(default_factory=dict)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -82,7 +87,8 @@ def _listed(session: CatalogSession, spec: ServerSpec) -> Listed:
     pids = tuple(row.pid for row in session.holders(spec.name))
     broken = session.view.broken(spec.name)
     failed_at = broken.error_at if broken is not None else None
-    return Listed(server, _state(server, was_read=was_read), spec.origin, was_read, pids, failed_at)
+    state = _state(server, was_read=was_read)
+    return Listed(server, state, spec.origin, was_read, pids, failed_at, session.users(spec.name))
 
 
 def _switched_off(session: CatalogSession, spec: ServerSpec) -> ServerSummary:
@@ -130,9 +136,22 @@ class Columns:
         return ["SERVER", *(["STATE"] if self.state else []), *(["TOOLS"] if self.tools else []), "ABOUT"]
 
     def row(self, one: Listed) -> list[str]:
-        state = [_WORDS[one.state]] if self.state else []
+        state = [_state_words(one)] if self.state else []
         tools = [_tools(one)] if self.tools else []
         return [f"{_SIGNS[one.state]} {one.server.name}", *state, *tools, _about(one)]
+
+
+def _state_words(one: Listed) -> str:
+    """The state, and for a connected server the clients that use it."""
+    named = [_shown_user(name, sessions) for name, sessions in list(one.users.items())[:MOST_USERS]]
+    if len(one.users) > MOST_USERS:
+        named.append(f"{len(one.users) - MOST_USERS} more")
+    return f"{_WORDS[one.state]} ({', '.join(named)})" if named else _WORDS[one.state]
+
+
+def _shown_user(name: str, sessions: int) -> str:
+    times = f" \N{MULTIPLICATION SIGN}{sessions}" if sessions > 1 else ""
+    return summarize(name, MOST_NAME_CHARACTERS) + times
 
 
 def _tools(one: Listed) -> str:
@@ -190,6 +209,7 @@ def _server_json(one: Listed) -> dict[str, Any]:
         "transport": server.transport,
         "wasRead": one.was_read,
         "pids": list(one.pids),
+        "users": dict(one.users),
     }
     if server.title:
         rendered["title"] = server.title

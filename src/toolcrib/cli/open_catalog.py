@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -50,9 +51,20 @@ class CatalogSession:
 
     def holders(self, server: str) -> list[GatewayRow]:
         """The gateways that are connected to a server now."""
-        spec = self.view.specs.get(server)
-        key = "" if spec is None else spec.launch_key
+        key = self._launch_key(server)
         return [row for row in self.gateways if row.statuses.get(key) == "connected"]
+
+    def users(self, server: str) -> dict[str, int]:
+        """The clients that use a server now, through any gateway: names with the number of their sessions."""
+        key = self._launch_key(server)
+        counted: Counter[str] = Counter()
+        for row in self.holders(server):
+            counted.update(row.users.get(key, {}))
+        return dict(sorted(counted.items()))
+
+    def _launch_key(self, server: str) -> str:
+        spec = self.view.specs.get(server)
+        return "" if spec is None else spec.launch_key
 
     def make_searchable(self) -> None:
         """Bring the index up to date, and write it down if some of it had to be made: the next command need not."""

@@ -13,7 +13,17 @@ from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
 from toolcrib.config.values import Reader, join
-from toolcrib.model.server import Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch, Transport, likely_transport
+from toolcrib.model.server import (
+    SHARES,
+    Launch,
+    Origin,
+    RemoteLaunch,
+    ServerSpec,
+    Share,
+    StdioLaunch,
+    Transport,
+    likely_transport,
+)
 
 ENTRY_KEYS: Mapping[str, str] = {
     "name": "The server's name; in a map the key is the name, and this its title.",
@@ -38,6 +48,7 @@ ENTRY_KEYS: Mapping[str, str] = {
     "allowTools": "Only these tools (names or globs) of the server.",
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
+    "share": "`always`: all clients share one process, whatever folder they are in. `never`: each client session gets its own. `auto` (the default): [as fits the server](sharing.md).",
     "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
     " `parameters` (a list of `name`, `type`, `description`, `required`).",
 }
@@ -86,6 +97,7 @@ class EntryReader(Reader):
             prefix=self._prefix(),
             declared_tools=declared_tools(self),
             origin=self.origin,
+            share=self._share(),
         )
         return None if self.problems else spec
 
@@ -98,6 +110,14 @@ class EntryReader(Reader):
         if len(prefix) > _MAX_PREFIX_CHARACTERS:
             self.fail("prefix", f"expected at most {_MAX_PREFIX_CHARACTERS} characters, found {len(prefix)}")
         return prefix
+
+    def _share(self) -> Share:
+        stated = self.text("share")
+        for word in SHARES:
+            if stated in (None, word):
+                return word
+        self.fail("share", f"expected {' or '.join(SHARES)}, found another word")
+        return SHARES[0]
 
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")

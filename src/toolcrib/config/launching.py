@@ -30,15 +30,23 @@ Named = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ReadyLaunch:
-    """The launch with its references resolved; `given` are the variables of its process, or the headers of its requests."""
+    """The launch with its references resolved; `given` are the variables of its process, or the headers of its requests.
+
+    `folder` is where its process runs; None is our own folder.
+    """
 
     launch: Launch = field(repr=False)
     given: Mapping[str, str] = field(repr=False)
     masker: Masker
+    folder: str | None = None
 
 
 def ready_launch(spec: ServerSpec, env: Mapping[str, str], from_keyring: FromKeyring = no_keyring) -> ReadyLaunch:
-    """Resolve what the entry refers to; NeedsConfiguration says what is missing. May wait for a keyring to be unlocked."""
+    """Resolve what the entry refers to; NeedsConfiguration says what is missing. May wait for a keyring to be unlocked.
+
+    `env` counts where the entry is bound to no client with variables of its own.
+    """
+    env = env if spec.site is None else spec.site.env
     references = References(env, from_keyring)
     if spec.origin.source == FROM_REGISTRY:
         # Nobody has approved it: a reference in its entry must not name a secret of this machine.
@@ -49,7 +57,12 @@ def ready_launch(spec: ServerSpec, env: Mapping[str, str], from_keyring: FromKey
         given = _given(spec, launch, env)
     except NeedsConfiguration as error:
         raise _masker(references, launch, {}).error(error) from None
-    return ReadyLaunch(launch, given, _masker(references, launch, given))
+    return ReadyLaunch(launch, given, _masker(references, launch, given), _folder(spec, launch))
+
+
+def _folder(spec: ServerSpec, launch: Launch) -> str | None:
+    stated = launch.cwd if isinstance(launch, StdioLaunch) else None
+    return stated or (spec.site.folder if spec.site is not None else None)
 
 
 def _given(spec: ServerSpec, launch: Launch, env: Mapping[str, str]) -> dict[str, str]:

@@ -141,6 +141,14 @@ class Settings:
         "clientName", "text", "toolcrib", "The name by which Toolcrib introduces itself to servers."
     )
 
+    stateful_servers: tuple[str, ...] = scalar(
+        "statefulServers",
+        "texts",
+        (),
+        "More servers that keep something for a session, by name or package; globs are fine. Each client session gets a "
+        "process of its own, as with those that are known to.",
+    )
+
     # Waiting.
     call_timeout_seconds: float = seconds(
         "callTimeout", 300.0, "How long a tool may take to answer. Each progress message from it starts the time anew."

@@ -20,6 +20,7 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "discoveryBurst": spec.discovery_burst,
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
+        "share": "" if spec.share == "auto" else spec.share,
         "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from toolcrib.discovery.reads import endpoint_of
@@ -25,6 +26,13 @@ class KnownServers:
 
     def has(self, spec: ServerSpec) -> bool:
         return spec in self._configured()
+
+    def as_launched(self, spec: ServerSpec) -> ServerSpec:
+        """The server as it is launched here, under whatever name; one that is not configured here stays as it is."""
+        if spec.is_foreign or spec.site is not None:
+            return spec
+        known = next((one for one in self._configured() if one.launch_key == spec.launch_key), spec)
+        return replace(spec, site=known.site, instance=known.instance, is_private=known.is_private)
 
     def matching(self, capability: str) -> list[ServerSpec]:
         """Servers whose name holds the words of the capability or is part of it, or whose entry claims it."""

@@ -244,4 +244,5 @@ class MCPDiscoveryService:
         return list((await self._lookups.items(self._signed_in(config, options), kind, options)).items)
 
     def _signed_in(self, config: ServerSpec, options: DiscoveryOptions) -> ServerSpec:
-        return with_auth(config, self._auth_headers if options.auth_headers is None else options.auth_headers)
+        launched = self._known.as_launched(config)
+        return with_auth(launched, self._auth_headers if options.auth_headers is None else options.auth_headers)

@@ -86,9 +86,9 @@ def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
     if not isinstance(launch, StdioLaunch):
         return
     try:
-        find_program(spec.name, launch.command, ready.given, launch.cwd)
+        find_program(spec.name, launch.command, ready.given, ready.folder)
     except ServerConnectionError as error:
-        is_folder_missing = launch.cwd is not None and not Path(launch.cwd).is_dir()
+        is_folder_missing = ready.folder is not None and not Path(ready.folder).is_dir()
         code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"
         shown = ready.masker.error(error)
         raise _Trouble(code, shown.message, shown.hint) from error

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -40,6 +41,7 @@ from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.site import Site
 from toolcrib.storage.memory_buckets import MemoryBuckets
 from toolcrib.upstream.link import Link, NotificationHandler
 from toolcrib.upstream.pool import Pool
@@ -79,6 +81,7 @@ class Engine:
         self.settings = settings
         self.face = face
         self.paths = Paths.of(env)
+        self._site = Site(env)
         self.store = store
         self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
@@ -99,7 +102,9 @@ class Engine:
         self.refresher = self._opened_refresher(owner)
         # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
         self.started_with = {} if face == "stdio" else fixed_values(settings)
-        self.own_row = OwnGatewayRow(store, owner, face, self._statuses, started_with=self.started_with)
+        self.own_row = OwnGatewayRow(
+            store, owner, face, self._statuses, users=self._users, started_with=self.started_with
+        )
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)
@@ -174,9 +179,12 @@ class Engine:
         if self.reads_due:
             self.refresher.refresh_due()
 
-    def new_workspace(self, settings: Settings) -> Workspace:
-        """One configuration's view of what this engine has; `take_in` opens it."""
-        return Workspace(settings, self.catalog, self.index, built_in=BUILT_IN_TOOLS)
+    def new_workspace(self, settings: Settings, site: Site | None = None) -> Workspace:
+        """One configuration's view of what this engine has; `take_in` opens it.
+
+        Its servers are launched for a client that stands at `site`; without one, for our own process.
+        """
+        return Workspace(settings, self.catalog, self.index, site=site or self._site, built_in=BUILT_IN_TOOLS)
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
@@ -230,6 +238,13 @@ class Engine:
     def _statuses(self) -> dict[str, str]:
         states = [(spec.launch_key, self.pool.status(spec).state) for spec in self.entries()]
         return dict(sorted(states, key=lambda one: one[1] == "connected"))
+
+    def _users(self) -> dict[str, dict[str, int]]:
+        """Who uses each server; workspaces that share a process are counted once."""
+        users: dict[str, Counter[str]] = {}
+        for spec in {spec.process_key: spec for spec in self.entries()}.values():
+            users.setdefault(spec.launch_key, Counter()).update(self.pool.users(spec))
+        return {key: dict(names) for key, names in users.items() if names}
 
 
 def _differ(known: Identity, met: Identity) -> bool:

@@ -20,6 +20,7 @@ from toolcrib.engine.gateway_wiring import WorkspaceCapabilities, wired_gateway
 from toolcrib.engine.open_catalog import open_store
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.model.site import Site
 from toolcrib.workspace.workspace import Workspace, offered, rule_book
 
 log = logging.getLogger(__name__)
@@ -90,7 +91,8 @@ async def open_engine(
 class SettingsSource:
     """Where the settings of a workspace come from: a file that may be edited, or values that stay.
 
-    `settings` are those of the last reading.
+    `settings` are those of the last reading. With a `site` they are read, and their servers launched, as a client that
+    stands there would; without one `env` counts for reading them, and our own process for the servers.
     """
 
     def __init__(
@@ -100,13 +102,14 @@ class SettingsSource:
         settings: Settings,
         *,
         is_fixed: bool,
-        folder: Path | None = None,
+        site: Site | None = None,
     ) -> None:
         self._path = path
-        self._env = env
-        self._folder = folder
+        self._env = env if site is None else site.env
+        self._folder = Path(site.folder) if site is not None and site.folder is not None else None
         self.settings = settings
         self.is_fixed = is_fixed
+        self.site = site
 
     def read(self) -> Settings:
         """The settings as they are now; raises where they can't be read, and then the last ones stay."""
@@ -118,7 +121,7 @@ class SettingsSource:
 @asynccontextmanager
 async def open_workspace(engine: Engine, source: SettingsSource, *, is_home: bool = False) -> AsyncIterator[Gateway]:
     """A gateway to one configuration; that of the home workspace also holds for what the engine shares."""
-    workspace = engine.new_workspace(source.settings)
+    workspace = engine.new_workspace(source.settings, source.site)
     capabilities = WorkspaceCapabilities(engine, workspace)
     opened = OpenWorkspace(engine, workspace, source, is_home=is_home)
     gateway = wired_gateway(engine, workspace, capabilities, reload=opened.reload, learn=opened.learn)

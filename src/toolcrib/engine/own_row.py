@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from toolcrib.catalog.store import CatalogStore, GatewayRow
+from toolcrib.catalog.store import CatalogStore, GatewayRow, Users
 from toolcrib.engine.gateway_rows import is_gone
 from toolcrib.errors import StoreUnavailable
 
@@ -30,6 +30,7 @@ class OwnGatewayRow:
         face: str,
         statuses: Callable[[], Mapping[str, str]],
         *,
+        users: Callable[[], Users] = dict,
         started_with: Mapping[str, Any] = MappingProxyType({}),
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:
@@ -37,6 +38,7 @@ class OwnGatewayRow:
         self._owner = owner
         self._face = face
         self._statuses = statuses
+        self._users = users
         self._started_with = started_with
         self._beat_seconds = beat_seconds
         self._beating: asyncio.Task[None] | None = None
@@ -66,7 +68,8 @@ class OwnGatewayRow:
         while True:
             await asyncio.sleep(self._beat_seconds)
             try:
-                await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), self._statuses())
+                told = self._statuses(), self._users()
+                await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), *told)
             except StoreUnavailable as trouble:
                 log.debug("the status row could not be written: %s", trouble.message)
             except Exception as trouble:  # without this task the gateway would seem gone: it goes on, whatever happens

@@ -53,6 +53,8 @@ class StdioGuest:
         self._tell_of(view.settings)
         async with self._workspaces.opened(view) as gateway:
             await self._serve(gateway)
+        if not self._is_handing_over and self._journal is not None:
+            await self._workspaces.end_session(str(self._journal.session.get("session", "")))
 
     def _tell_of(self, settings: Settings) -> None:
         for problem in (*settings.problems, *settings.warnings):

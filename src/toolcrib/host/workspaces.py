@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolcrib.cli.main import build_parser
+from toolcrib.config.binding import bound
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import home_folder
 from toolcrib.config.settings import Settings
@@ -19,6 +20,8 @@ from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_workspace
 from toolcrib.gateway import Gateway
+from toolcrib.model.site import Site
+from toolcrib.workspace.workspace import offered
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +30,8 @@ class ClientView:
     """What a client's arguments, folder and variables make of the configuration."""
 
     def __init__(self, hello: Hello, options: argparse.Namespace) -> None:
-        self.env = hello.environment
-        self.folder = Path(hello.folder) if hello.folder else home_folder(hello.environment)
+        folder = hello.folder or str(home_folder(hello.environment))
+        self.site = Site(hello.environment, folder)
         self._path = Path(options.config) if options.config else None
         self._is_demo = bool(getattr(options, "demo", False))
         self.settings = Settings()
@@ -41,11 +44,13 @@ class ClientView:
         return view
 
     def source(self) -> SettingsSource:
-        is_fixed = self._is_demo
-        return SettingsSource(self._path, self.env, self.settings, is_fixed=is_fixed, folder=self.folder)
+        return SettingsSource(
+            self._path, self.site.env, self.settings, is_fixed=self._is_demo, site=self.site
+        )
 
     def _load(self) -> None:
-        found = load_settings(self._path, env=self.env, cwd=self.folder, home=home_folder(self.env))
+        env = self.site.env
+        found = load_settings(self._path, env=env, cwd=Path(str(self.site.folder)), home=home_folder(env))
         self._is_demo = self._is_demo and not found.servers
         self.settings = replace(found, servers=demo_servers()) if self._is_demo else found
 
@@ -89,6 +94,10 @@ class SharedWorkspaces:
             if not shared.guests:
                 shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
 
+    async def end_session(self, session: str) -> None:
+        """Stop the servers that were started for this session alone."""
+        await self._engine.pool.end_session(session)
+
     async def close(self) -> None:
         for shared in self._open:
             if shared.timer is not None:
@@ -109,6 +118,10 @@ class SharedWorkspaces:
         task = asyncio.create_task(shared.ending.aclose())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _processes(settings: Settings, site: Site) -> list[object]:
+    return [spec.process_key for spec in bound(offered(settings), site, settings.stateful_servers)]
 
 
 def parsed_options(hello: Hello) -> argparse.Namespace:

@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from toolcrib.model.site import Site
+
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 BUILT_IN_SERVER = "toolcrib"
 # The source of a server that nobody added: it was only found in a registry.
@@ -24,6 +26,9 @@ REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 GIVEN_AUTH = "given-auth"
 
 Transport = Literal["stdio", "http", "sse"]
+# Whether clients share one process (or connection) of a server; `auto` decides by what the server is.
+Share = Literal["auto", "always", "never"]
+SHARES: tuple[Share, ...] = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,12 @@ class ServerSpec:
     # Capability ids (globs) that the entry says this server provides.
     capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    share: Share = "auto"
+    # Not from the entry but from the workspace that offers it (`config/binding`): for whom it is launched, which of the
+    # processes of this launch is meant, and whether each session has one of its own.
+    site: Site | None = field(default=None, compare=False, repr=False)
+    instance: str = field(default="", compare=False)
+    is_private: bool = field(default=False, compare=False)
 
     @property
     def is_foreign(self) -> bool:
@@ -119,6 +130,11 @@ class ServerSpec:
         if for_tool is None:
             for_tool = next((seconds for name, seconds in self.tool_timeouts.items() if fnmatchcase(tool, name)), None)
         return self.timeout_seconds if for_tool is None else for_tool
+
+    @property
+    def process_key(self) -> tuple[str, float | None, str]:
+        """What tells apart the processes, or connections, of all entries: those with the same key use the same one."""
+        return self.launch_key, self.startup_timeout_seconds, self.instance
 
     @cached_property
     def launch_key(self) -> str:

@@ -13,6 +13,7 @@ from toolcrib.model.tool import Tool
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_identity = msgspec.json.Decoder(Identity).decode
+_decode_users = msgspec.json.Decoder(dict[str, dict[str, int]]).decode
 _decode_statuses = msgspec.json.Decoder(dict[str, str]).decode
 
 
@@ -59,6 +60,10 @@ def read_identity(text: str | None) -> Identity | None:
 
 def read_statuses(text: str) -> dict[str, str]:
     return _decode_statuses(text)
+
+
+def read_users(text: str) -> dict[str, dict[str, int]]:
+    return _decode_users(text)
 
 
 def read_object(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from toolcrib.catalog.store import LAUNCHES_KEPT, GatewayRow, ServerRecord
+from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -161,10 +161,11 @@ class MemoryCatalog:
         with self._lock:
             self._gateways[row.owner] = replace(row, statuses=dict(row.statuses))
 
-    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str], users: Users = NO_USERS) -> None:
         with self._lock:
             if owner in self._gateways:
-                self._gateways[owner] = replace(self._gateways[owner], seen_at=at, statuses=dict(statuses))
+                row, named = self._gateways[owner], {key: dict(names) for key, names in users.items()}
+                self._gateways[owner] = replace(row, seen_at=at, statuses=dict(statuses), users=named)
 
     def gateway_gone(self, owner: str) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.catalog.store import LAUNCHES_KEPT, GatewayRow, ServerRecord
+from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -19,6 +19,7 @@ from toolcrib.storage.json_text import (
     read_object,
     read_statuses,
     read_tool,
+    read_users,
     stored_tools,
     to_json,
 )
@@ -199,14 +200,15 @@ class SqliteCatalog:
             db.execute("DELETE FROM leases WHERE launch_key = ? AND owner = ?", (launch_key, owner))
 
     def gateway_started(self, row: GatewayRow) -> None:
-        told = to_json(row.statuses), to_json(row.started_with)
+        told = to_json(row.statuses), to_json(row.started_with), to_json(row.users)
         values = (row.owner, row.pid, row.face, row.started_at, row.seen_at, *told)
         with self._writer.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            db.execute("INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
-    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str]) -> None:
+    def gateway_seen(self, owner: str, at: float, statuses: Mapping[str, str], users: Users = NO_USERS) -> None:
+        values = (at, to_json(statuses), to_json(dict(users)), owner)
         with self._writer.transaction() as db:
-            db.execute("UPDATE gateways SET seen_at = ?, statuses = ? WHERE owner = ?", (at, to_json(statuses), owner))
+            db.execute("UPDATE gateways SET seen_at = ?, statuses = ?, users = ? WHERE owner = ?", values)
 
     def gateway_gone(self, owner: str) -> None:
         with self._writer.transaction() as db:
@@ -215,7 +217,7 @@ class SqliteCatalog:
 
     def gateways(self) -> list[GatewayRow]:
         query = (
-            "SELECT owner, pid, face, started_at, seen_at, statuses, started_with "
+            "SELECT owner, pid, face, started_at, seen_at, statuses, started_with, users "
             "FROM gateways ORDER BY started_at, owner"
         )
         with self._reader.connection() as db:
@@ -260,10 +262,9 @@ def _learnt_shape(row: tuple[Any, ...]) -> LearntShape:
 
 
 def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
-    owner, pid, face, started_at, seen_at, statuses, started_with = row
-    return GatewayRow(
-        owner, pid, face, started_at, seen_at, read_statuses(statuses), started_with=read_object(started_with)
-    )
+    owner, pid, face, started_at, seen_at, statuses, started_with, users = row
+    told = read_statuses(statuses), read_object(started_with), read_users(users)
+    return GatewayRow(owner, pid, face, started_at, seen_at, *told)
 
 
 def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, StoredTool]) -> bool:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.caller import Caller
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 # How long a lost request waits for the end of its link to be noticed, so that the next attempt opens a new one.
 NOTICE_SECONDS = 0.05
+# Sessions that nobody ends must not fill our memory.
+MOST_CALLERS = 1_000
 
 _SLOW_START = "If its first start downloads packages, raise startupTimeout for this server."
 _SLOW_REMOTE = "Check that it works and that its address is right. If it is only slow, raise connectTimeout, or give its entry a startupTimeout."
@@ -81,6 +84,13 @@ class Connection:
         self._called = False
         self._last_used = 0.0
         self.status = DISCONNECTED
+        # Who has called since the link was opened: names of clients with their sessions.
+        self.callers: set[tuple[str, str]] = set()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing runs and nothing is to be remembered: as good as a new one."""
+        return self.status == DISCONNECTED and not self._in_flight and (self._owner is None or self._owner.done())
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
@@ -91,10 +101,19 @@ class Connection:
 
         def work(session: Session) -> Awaitable[ToolResult]:
             self._called = True
+            self._note(call.caller)
             return session.call(call, seconds)
 
         async with self._slots:
             return await self._with_session(work)
+
+    def forget_session(self, session: str) -> None:
+        """A session is over; who called in it uses this server no longer."""
+        self.callers = {caller for caller in self.callers if caller[1] != session}
+
+    def _note(self, caller: Caller) -> None:
+        if len(self.callers) < MOST_CALLERS:
+            self.callers.add((caller.name, caller.session))
 
     async def read(self) -> ServerReading:
         """The server's identity and tools, as they are now."""
@@ -273,6 +292,7 @@ class Connection:
             if self._ready is ready:
                 self._ready = None
             self._called = False
+            self.callers.clear()
             closed.cancel()
             changes.cancel()
             await to_the_end(session.link.close())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +11,17 @@ from typing import Any
 import msgspec
 
 from toolcrib.model.call import Listener, LogMessage, Progress, ToolCall
+from toolcrib.model.caller import Caller
 from toolcrib.wire.protocol import LOG_LEVELS
 
 log = logging.getLogger(__name__)
 
 # What nobody asked for must not hold everybody up: decoding a megabyte may take a hundredth of a second.
 MOST_NOTIFICATION_BYTES = 1024 * 1024
+# A server may work on for a call that was given up, and go on telling about it.
+GIVEN_UP_SECONDS = 30.0
+
+WhoAsks = tuple[str, str]
 
 
 class Inbox:
@@ -25,6 +31,7 @@ class Inbox:
         self._server = server
         self._on_tools_changed = on_tools_changed
         self._running: dict[int, ToolCall] = {}
+        self._given_up: dict[WhoAsks, float] = {}
 
     @contextmanager
     def listening(self, request_id: int, call: ToolCall) -> Iterator[None]:
@@ -32,8 +39,17 @@ class Inbox:
         self._running[request_id] = call
         try:
             yield
+        except asyncio.CancelledError:
+            self._given_up[_who(call.caller)] = asyncio.get_running_loop().time() + GIVEN_UP_SECONDS
+            raise
         finally:
             self._running.pop(request_id, None)
+
+    @property
+    def lowest_level(self) -> str | None:
+        """The least grave log messages that any call under way asks for: one level holds for all calls on a stream."""
+        asked = [call for call in self._running.values() if call.log_level in LOG_LEVELS]
+        return min(asked, key=_least_grave).log_level if asked else None
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
@@ -52,9 +68,9 @@ class Inbox:
             listener(Progress(params))
 
     def _message(self, params: dict[str, Any], request_id: int | None) -> None:
-        listener = self._common_listener() if request_id is None else self._listener_of(request_id)
-        if listener is not None:
-            listener(LogMessage(params))
+        call = self._running.get(request_id) if request_id is not None else self._common_call()
+        if call is not None and call.listener is not None and _asks_for(call, params.get("level")):
+            call.listener(LogMessage(params))
         else:
             log.debug("%s: %s", self._server, params.get("data"))
 
@@ -62,16 +78,34 @@ class Inbox:
         call = self._running.get(request_id)
         return None if call is None else call.listener
 
-    def _common_listener(self) -> Listener | None:
+    def _common_call(self) -> ToolCall | None:
         """Who hears a log message on a shared stream, which does not say whose it is.
 
-        Where all calls under way are one caller's, the call that asked for the most, so that it is heard once. Where
-        they are not, nobody: it could show one caller's data to another.
+        Where all work under way is one caller's, the call that asked for the most, so that it is heard once. Where
+        it is not, nobody: it could show one caller's data to another.
         """
-        if len({call.caller.key for call in self._running.values()}) != 1:
+        if len(self._at_work()) != 1:
             return None
         asking = [call for call in self._running.values() if call.listener is not None and call.log_level in LOG_LEVELS]
-        return min(asking, key=_least_grave).listener if asking else None
+        return min(asking, key=_least_grave) if asking else None
+
+    def _at_work(self) -> set[WhoAsks]:
+        """For whom the server may be doing something: calls under way, and calls that were given up a moment ago."""
+        if self._given_up:
+            now = asyncio.get_running_loop().time()
+            self._given_up = {who: until for who, until in self._given_up.items() if until > now}
+        return {*self._given_up, *(_who(call.caller) for call in self._running.values())}
+
+
+def _who(caller: Caller) -> WhoAsks:
+    return caller.key, caller.session
+
+
+def _asks_for(call: ToolCall, level: object) -> bool:
+    """Whether a call asked for messages of this level, whatever others made the server tell; an unknown level passes."""
+    if level not in LOG_LEVELS or call.log_level not in LOG_LEVELS:
+        return True
+    return LOG_LEVELS.index(str(level)) >= LOG_LEVELS.index(str(call.log_level))
 
 
 def _least_grave(call: ToolCall) -> int:

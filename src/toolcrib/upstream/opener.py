@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LinkOpener:
-    """Opens links for a pool; holds what they share: the HTTP stack, the watchdog, and what servers wrote to stderr.
+    """Opens links for a pool; holds what they share: the HTTP stack and the watchdog.
 
     A link keeps the `limits` that hold when it is opened.
     """
@@ -44,7 +44,6 @@ class LinkOpener:
         self._user_agent = user_agent
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
-        self.stderr: dict[str, StderrRing] = {}
 
     async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
         # In a thread: a keyring that is locked asks its owner first.
@@ -72,14 +71,15 @@ class LinkOpener:
     async def _start(
         self, spec: ServerSpec, launch: StdioLaunch, ready: ReadyLaunch, on_notification: NotificationHandler
     ) -> Link:
-        ring = self.stderr.setdefault(spec.name, StderrRing(file=self._logs_dir / f"{spec.name}.log"))
+        # One for each process: what one was given is unknown to the masker of another, and one may be another client's.
+        ring = StderrRing(file=self._logs_dir / f"{spec.name}.log")
         ring.mask_with(ready.masker)
         limits = self._limits()
         return await StdioLink.open(
             spec.name,
             [launch.command, *launch.args],
             ready.given,
-            launch.cwd,
+            ready.folder,
             on_notification=on_notification,
             stderr=ring,
             watchdog=self._watchdog,

@@ -1,9 +1,10 @@
-"""All connections: opened on first need, one for each launch, closed together."""
+"""All connections: opened on first need, one for each launch and client it is for, closed together."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -11,13 +12,14 @@ from toolcrib.errors import ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
-from toolcrib.model.status import DISCONNECTED, ServerStatus
+from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 from toolcrib.upstream.interim_result import refuse_interim
 from toolcrib.upstream.meeting import OpenLink
 
 ServerHook = Callable[[ServerSpec], None]
-Key = tuple[str, float | None]
+Key = tuple[str, float | None, str]
+Session = str
 
 _NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda _: None, on_tools_changed=lambda: None)
 
@@ -25,7 +27,8 @@ _NOBODY_ASKS = ConnectionHooks(known_identity=lambda: None, on_connected=lambda 
 class Pool:
     """Holds a connection per launch, whatever entries it has; an entry that launches something else gets a new one.
 
-    Entries that differ in how long the start may take have a connection each: one start can't be patient and impatient.
+    Entries that differ in how long the start may take have a connection each: one start can't be patient and impatient. So
+    have those whose clients give the server other values. Of a private server each session that calls it has one more.
     """
 
     def __init__(
@@ -43,30 +46,43 @@ class Pool:
         self._on_connected = on_connected
         self._on_tools_changed = on_tools_changed
         self._connections: dict[Key, Connection] = {}
+        self._private: dict[tuple[Key, Session], Connection] = {}
 
     async def configure(self, policy: ConnectionPolicy) -> None:
         """Let another policy hold: every connection is closed, and opened anew on the next need."""
         if policy == self._policy:
             return
         self._policy = policy
-        gone = list(self._connections.values())
+        gone = self._all()
         self._connections = {key: self._connection(one.spec) for key, one in self._connections.items()}
+        self._private = {}
         await _close_all(gone)
 
     async def serve(self, specs: Iterable[ServerSpec]) -> None:
         """Take a new set of servers; only what is launched differently, or no more, is closed."""
-        wanted = {_key(spec): spec for spec in reversed(list(specs))}  # of several entries the first one counts
+        entries = list(specs)
+        wanted = {spec.process_key: spec for spec in reversed(entries)}  # of several entries the first one counts
+        private = {spec.process_key for spec in entries if spec.is_private}
+        before = self._all()
+        self._private = {place: one for place, one in self._private.items() if place[0] in private}
         kept = {key: one for key, one in self._connections.items() if key in wanted}
-        gone = [connection for key, connection in self._connections.items() if key not in kept]
-        for key, connection in kept.items():
+        for key, connection in (*kept.items(), *((key, one) for (key, _), one in self._private.items())):
             connection.spec = wanted[key]
         self._connections = kept | {key: self._connection(spec) for key, spec in wanted.items() if key not in kept}
-        await _close_all(gone)
+        await _close_all(set(before).difference(self._all()))
+
+    async def end_session(self, session: str) -> None:
+        """A caller's session is over: the connections that it had for itself are closed."""
+        for connection in self._connections.values():
+            connection.forget_session(session)
+        gone = {place: one for place, one in self._private.items() if place[1] == session}
+        self._private = {place: one for place, one in self._private.items() if place not in gone}
+        await _close_all(gone.values())
 
     async def call(self, call: ToolCall) -> ToolResult:
         if call.target is None or call.target.spec is None:
             raise ServerConnectionError("the call has no server to go to", server=call.server)
-        result = await self._get(call.target.spec).call(call)
+        result = await self._for_caller(call.target.spec, call.caller.session).call(call)
         if not result.is_object:
             raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
         refuse_interim(result, call.server)
@@ -75,7 +91,7 @@ class Pool:
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
         """The connection that is kept for this launch; for any other one that ends with the block, whatever happens."""
-        kept = None if spec.is_foreign else self._connections.get(_key(spec))
+        kept = None if spec.is_foreign else self._connections.get(spec.process_key)
         if kept is not None:
             yield kept
             return
@@ -91,19 +107,48 @@ class Pool:
 
     async def disconnect(self, spec: ServerSpec) -> None:
         """Stop a server; the next call starts it again."""
-        await self._get(spec).disconnect()
+        self._get(spec)
+        await asyncio.gather(*(one.disconnect() for one in self._of(spec)))
 
     def status(self, spec: ServerSpec) -> ServerStatus:
-        connection = self._connections.get(_key(spec))
-        return DISCONNECTED if connection is None else connection.status
+        """Connected where any of its connections is; else what became of the first that failed."""
+        states = [one.status for one in self._of(spec)]
+        if CONNECTED in states:
+            return CONNECTED
+        return next((state for state in states if state != DISCONNECTED), DISCONNECTED)
+
+    def users(self, spec: ServerSpec) -> Mapping[str, int]:
+        """The clients that called a server since it was started, by name, with the number of their sessions."""
+        callers = {caller for one in self._of(spec) for caller in one.callers}
+        return Counter(name for name, _ in sorted(callers))
 
     async def close(self) -> None:
         """Close every connection, all at once, so that the time does not grow with their number."""
-        connections, self._connections = list(self._connections.values()), {}
+        connections, self._connections, self._private = self._all(), {}, {}
         await _close_all(connections)
 
+    def _all(self) -> list[Connection]:
+        return [*self._connections.values(), *self._private.values()]
+
+    def _of(self, spec: ServerSpec) -> list[Connection]:
+        """The connections of a server: the one that is shared, and those of sessions."""
+        shared = self._connections.get(spec.process_key)
+        own = [one for (key, _), one in self._private.items() if key == spec.process_key]
+        return own if shared is None else [shared, *own]
+
+    def _for_caller(self, spec: ServerSpec, session: str) -> Connection:
+        shared = self._get(spec)
+        if not spec.is_private or not session:
+            return shared
+        place = (spec.process_key, session)
+        if place not in self._private:
+            # Not every face tells us when a session ends: those whose server was stopped meanwhile make room.
+            self._private = {other: one for other, one in self._private.items() if not one.is_at_rest}
+            self._private[place] = self._connection(spec)
+        return self._private[place]
+
     def _get(self, spec: ServerSpec) -> Connection:
-        connection = self._connections.get(_key(spec))
+        connection = self._connections.get(spec.process_key)
         if connection is None:
             raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
@@ -115,10 +160,6 @@ class Pool:
             on_tools_changed=partial(self._on_tools_changed, spec),
         )
         return Connection(spec, self._open_link, self._policy, hooks)
-
-
-def _key(spec: ServerSpec) -> Key:
-    return spec.launch_key, spec.startup_timeout_seconds
 
 
 async def _close_all(connections: Iterable[Connection]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolcrib.config.paths import working_folder
+from toolcrib.config.programs import located, names_a_file
 from toolcrib.errors import ServerConnectionError
 
 
@@ -19,12 +17,10 @@ def find_program(server: str, command: str, env: Mapping[str, str], cwd: str | N
         raise ServerConnectionError(
             f"the working folder {cwd} does not exist", server=server, hint="Correct `cwd` in the server's entry."
         )
-    sought = str(working_folder() / (cwd or "") / command) if _names_a_file(command) else command
-    path = _search_path(env)
-    found = shutil.which(sought, path=path)
+    found = located(command, env, cwd)
     if found is not None:
-        return str(Path(found).absolute())
-    if refused := shutil.which(sought, mode=os.F_OK, path=path):
+        return found
+    if refused := located(command, env, cwd, os.F_OK):
         raise ServerConnectionError(
             f"{refused} may not be executed: permission denied",
             server=server,
@@ -44,17 +40,7 @@ def start_failure(server: str, program: str, problem: OSError | ValueError) -> S
     return ServerConnectionError(message, server=server, hint=hint)
 
 
-def _names_a_file(command: str) -> bool:
-    return os.sep in command or bool(os.altsep and os.altsep in command)
-
-
 def _hint_missing(command: str) -> str:
-    if _names_a_file(command):
+    if names_a_file(command):
         return "There is no such file; correct `command` in the server's entry."
     return f"{command} was not found on PATH: install it, or give its full path as `command` in the server's entry."
-
-
-def _search_path(env: Mapping[str, str]) -> str:
-    if sys.platform == "win32":
-        env = {name.upper(): value for name, value in env.items()}
-    return env.get("PATH", os.defpath)

@@ -109,12 +109,13 @@ class Session:
         """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
         name = call.target.upstream_name if call.target is not None else call.tool
         request_id = self._next_id()
-        await self._ask_for_logs(call)
         params = self._envelope.call_params(call, name, request_id)
         try:
-            async with asyncio.timeout(timeout_seconds) as patience:
+            async with asyncio.timeout(None) as patience:
                 heard = replace(call, listener=_renewing(patience, timeout_seconds, call.listener))
                 with self._inbox.listening(request_id, heard):
+                    await self._ask_for_logs()
+                    patience.reschedule(asyncio.get_running_loop().time() + timeout_seconds)
                     raw = await self.link.request(
                         request_id, "tools/call", params, self._envelope.call_headers(call, name)
                     )
@@ -145,10 +146,13 @@ class Session:
             self._next_id(), method, self._envelope.params(params), self._envelope.headers(method)
         )
 
-    async def _ask_for_logs(self, call: ToolCall) -> None:
-        """A handshake-era server is told once which log messages are wanted; a modern one hears it per request."""
-        wanted = call.log_level
-        if wanted is None or wanted == self._log_level or self.identity.era == "modern":
+    async def _ask_for_logs(self) -> None:
+        """A handshake-era server has one level for all who call it; a modern one hears it with each request.
+
+        So it is told the lowest level of all calls under way, and each call hears what it asked for itself.
+        """
+        wanted = None if self.identity.era == "modern" else self._inbox.lowest_level
+        if wanted is None or wanted == self._log_level:
             return
         self._log_level = wanted
         if "logging" in self.identity.capabilities:

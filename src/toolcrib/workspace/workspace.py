@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.config.binding import bound
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.site import Site
 from toolcrib.model.tool import Tool
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.workspace.catalog_view import CatalogView
@@ -17,12 +19,22 @@ from toolcrib.workspace.tool_search import ToolSearch
 
 
 class Workspace:
-    """The settings in force, and what they make of the engine's catalog and index."""
+    """The settings in force, and what they make of the engine's catalog and index.
+
+    `site` is where the client stands for which its servers are launched.
+    """
 
     def __init__(
-        self, settings: Settings, catalog: Catalog, index: SearchIndex, *, built_in: Sequence[Tool] = ()
+        self,
+        settings: Settings,
+        catalog: Catalog,
+        index: SearchIndex,
+        *,
+        site: Site | None = None,
+        built_in: Sequence[Tool] = (),
     ) -> None:
         self.settings = settings
+        self._site = site
         self.view = CatalogView(catalog, built_in=built_in)
         self.search = ToolSearch(self.view, index, max_enabled=settings.max_tools)
         self.configure(settings, rule_book(settings))
@@ -31,7 +43,11 @@ class Workspace:
         """Let other settings, with their rules, hold from now on."""
         self.settings = settings
         self.search.configure(max_enabled=settings.max_tools)
-        self.view.configure(offered(settings), rules)
+        self.view.configure(self._launched(settings), rules)
+
+    def _launched(self, settings: Settings) -> Sequence[ServerSpec]:
+        specs = offered(settings)
+        return specs if self._site is None else bound(specs, self._site, settings.stateful_servers)
 
 
 def offered(settings: Settings) -> tuple[ServerSpec, ...]:
