@@ -37,6 +37,8 @@ COMMANDS = [
     "settings",
     "doctor",
     "logs clock",
+    "calls",
+    "calls --json --failed",
     "approvals list --all",
     "approvals show x",
     "approvals approve x",

@@ -48,6 +48,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         moving_parsers.add_release,
     ),
     "the gateway": (
+        gateway_parsers.add_calls,
         gateway_parsers.add_completion,
         gateway_parsers.add_config,
         gateway_parsers.add_serve,
