@@ -29,6 +29,7 @@ def _offered(machine: Machine, *words: str) -> list[str]:
         (["execute", "--json", "github", ""], ["create_issue", "delete_repo", "list_repos"]),
         (["search", "word", "--server", "g"], ["github"]),
         (["calls", "-f", "--server", "g"], ["github"]),
+        (["stats", "--by", ""], ["client", "server", "tool"]),
         (["calls", "--fo"], ["--follow"]),
         (["logs", "-f", "g"], ["github"]),
         (["config", "s"], ["show", "sources"]),

@@ -39,6 +39,7 @@ COMMANDS = [
     "logs clock",
     "calls",
     "calls --json --failed",
+    "stats",
     "approvals list --all",
     "approvals show x",
     "approvals approve x",

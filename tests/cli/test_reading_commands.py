@@ -208,6 +208,7 @@ def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[st
         ["inspect", "github", "create_issue"],
         ["config", "show"],
         ["calls"],
+        ["stats"],
         ["logs", "github"],
     ],
 )
@@ -241,7 +242,7 @@ def test_help_loads_neither_the_configuration_nor_the_catalog(machine: Machine) 
     )
     ran = run_unmeasured(code)
     assert ran.stderr == "[]\n"
-    for command in "list search tools inspect execute calls config logs doctor discover warm serve trust settings completion".split():
+    for command in "list search tools inspect execute calls config logs doctor discover warm serve stats trust settings completion".split():
         assert f"\n  {command} " in ran.stdout
 
 

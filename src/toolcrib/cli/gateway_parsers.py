@@ -6,6 +6,7 @@ from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_
 
 SHELLS = ("bash", "zsh", "fish")
 DEFAULT_CALLS = 20
+GROUPINGS = ("server", "tool", "client")
 
 
 def add_calls(commands: Commands) -> None:
@@ -24,6 +25,19 @@ def add_calls(commands: Commands) -> None:
     parser.add_argument("--client", metavar="NAME", help="only calls of this client (a name or a glob)")
     parser.add_argument("--failed", action="store_true", help="only calls that failed")
     _add_since(parser)
+    add_json(parser)
+
+
+def add_stats(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "stats",
+        "show calls, errors, times and tokens saved",
+        description="Show how many calls there were, how they ended and how long they took, and estimate the tokens "
+        "that your AI clients save.",
+    )
+    parser.add_argument("--by", choices=GROUPINGS, default="server", help="group the calls (default: %(default)s)")
+    _add_since(parser, "7d")
     add_json(parser)
 
 

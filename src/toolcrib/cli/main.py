@@ -53,6 +53,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         gateway_parsers.add_config,
         gateway_parsers.add_serve,
         gateway_parsers.add_settings,
+        gateway_parsers.add_stats,
         gateway_parsers.add_trust,
     ),
     "types and capabilities": (
