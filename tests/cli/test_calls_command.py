@@ -7,15 +7,19 @@ import re
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from tests.cli.machine import BOUND_SECONDS, Machine
 from tests.cli.recorded_calls import a_call, interrupted, record, watching
 from toolcrib.approvals.events import Event
+from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.config.settings import Settings
 from toolcrib.engine.capabilities import audited
 from toolcrib.engine.from_settings import audit_file
+from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.audit_trail import AuditTrail
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal and no such pipe")
 
@@ -90,11 +94,32 @@ def test_only_calls_since_a_moment_are_shown(since: str, machine: Machine) -> No
     assert names(machine, "--since", "2020-01-01") == ["old", "young"]
 
 
-def test_a_moment_that_nobody_understands_is_refused_with_what_is_understood(machine: Machine) -> None:
-    ran = machine.run("calls", "--since", "yesterday")
+@pytest.mark.parametrize(
+    ("since", "said"), [("yesterday", "such as 30m, 2h or 7d"), ("9999-12-31T23:59:59+00:00", "is in the future")]
+)
+def test_a_moment_that_is_none_is_refused_with_the_reason(since: str, said: str, machine: Machine) -> None:
+    ran = machine.run("calls", "--since", since)
 
     assert ran.code == 1
-    assert "such as 30m, 2h or 7d" in ran.err
+    assert said in ran.err
+
+
+@pytest.mark.parametrize("since", ["999999w", "0001-01-01", "0001-01-01T00:00+14:00", "1969-12-31"])
+@pytest.mark.parametrize("command", ["calls", "stats"])
+def test_a_moment_long_ago_is_understood_or_refused(command: str, since: str, machine: Machine) -> None:
+    record(machine, [a_call("ping")])
+
+    ran = machine.run(command, "--since", since)
+
+    assert ran.code in {0, 1}
+    assert "nobody foresaw" not in ran.err
+
+
+def log_line(call: AuditRecord) -> bytes:
+    """A record as it is written."""
+    file = Path("one.jsonl").resolve()
+    AuditFile(file, on_trouble=print).append(call)
+    return file.read_bytes()
 
 
 def test_what_is_no_call_is_not_shown(machine: Machine) -> None:
@@ -102,6 +127,8 @@ def test_what_is_no_call_is_not_shown(machine: Machine) -> None:
     tell(Event("approval_approved", time.time(), "a person", "github", "request-1"))
     with machine.paths.audit_log.open("ab") as log:
         log.write(b'{"time":"torn\n[]\n\xff\n{"time":1}\n')
+        for odd in ("0001-01-01T00:00:00", "9999-12-31T23:59:59Z"):
+            log.write(log_line(a_call("odd")).replace(b"2025-11-15T08:14:00.250+00:00", odd.encode()))
     record(machine, [a_call("ping")])
 
     assert names(machine) == ["ping"]
@@ -154,3 +181,17 @@ def test_following_ends_when_its_reader_goes_away_though_nothing_more_is_called(
 
         assert process.wait(BOUND_SECONDS) == 141
         assert process.stderr.read() == ""
+
+
+def test_a_new_log_is_read_whole_though_it_has_inode_and_size_of_the_one_before(machine: Machine) -> None:
+    record(machine, [a_call("one"), a_call("two")])
+    trail, log = AuditTrail(machine.paths.audit_log), machine.paths.audit_log
+    assert [call.tool for call in trail.last(lambda _: True)] == ["one", "two"]
+
+    with log.open("r+b") as same:
+        text = same.read()
+        same.seek(0)
+        same.write(text.replace(b'"one"', b'"six"').replace(b'"two"', b'"ten"'))
+
+    assert [call.tool for call in trail.new(lambda _: True)] == ["six", "ten"]
+    assert trail.new(lambda _: True) == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -16,17 +16,22 @@ from toolcrib.errors import ToolcribError
 
 Wanted = Callable[[AuditRecord], bool]
 
+# Longer than any line that is written: the names in one are few and short.
+LONGEST_LINE_BYTES = 64 * 1024
+# Up to the year 3000; a time outside was not written by a gateway, and calendars end somewhere.
+LATEST = 32_503_680_000
+
 
 class AuditTrail:
     """The records in all files of a log, rotated ones too; other processes may write meanwhile.
 
-    Files are known by their inode: rotation gives them other names, and what was read of them stays read. None is kept
-    open, since Windows would refuse to rotate it.
+    Rotation gives files other names; what was read of them stays read. Files are known by their inode, and by their first
+    line, since a new file often gets the inode of one that was deleted. None is kept open: Windows would refuse to rotate it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read_to: dict[int, int] = {}
+        self._read_to: dict[tuple[int, bytes], int] = {}
 
     def last(self, wanted: Wanted, count: int | None = None, since: float = 0.0) -> list[AuditRecord]:
         """The last `count` records that are wanted, the newest at the end; all where no count is given.
@@ -58,13 +63,16 @@ class AuditTrail:
 
     def _new_lines(self, file: Path, *, skip: bool = False) -> list[bytes]:
         """The whole lines of a file behind what was read of it; `skip` counts them as read."""
+        if not file.is_file():
+            return []
         try:
-            status = file.stat()
-            start = self._read_to.get(status.st_ino, 0)
-            if status.st_size < start:
-                start = 0  # emptied, or a new file in the place of one that is gone
-            lines = b"" if skip else _whole_lines(file, start, status.st_size if stat.S_ISREG(status.st_mode) else 0)
-            self._read_to[status.st_ino] = status.st_size if skip else start + len(lines)
+            with file.open("rb") as opened:
+                status = os.fstat(opened.fileno())
+                known_as = (status.st_ino, opened.readline(LONGEST_LINE_BYTES))
+                begin = opened.seek(status.st_size if skip else min(self._read_to.get(known_as, 0), status.st_size))
+                read = opened.read()
+                lines = read[: read.rfind(b"\n") + 1]
+                self._read_to[known_as] = begin + len(lines)
         except FileNotFoundError:
             return []  # rotated away just now
         except OSError as problem:
@@ -81,15 +89,6 @@ def _written_at(file: Path) -> float:
         return file.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _whole_lines(file: Path, start: int, end: int) -> bytes:
-    if end <= start:
-        return b""
-    with file.open("rb") as opened:
-        opened.seek(start)
-        read = opened.read(end - start)
-    return read[: read.rfind(b"\n") + 1]
 
 
 class _Line(msgspec.Struct, rename="camel"):
@@ -111,9 +110,12 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[AuditRecord]:
+    """What can be read of these lines; others are not ours, or were torn when a disk was full."""
     for line in lines:
         try:
             fields = msgspec.structs.asdict(_decode(line))
-        except msgspec.MsgspecError:
-            continue  # not one of ours, or torn when a disk was full
-        yield AuditRecord(**{**fields, "time": fields["time"].timestamp()})
+            at = fields["time"].timestamp()
+        except (msgspec.MsgspecError, ValueError, OverflowError):
+            continue
+        if 0 <= at < LATEST:
+            yield AuditRecord(**{**fields, "time": at})
