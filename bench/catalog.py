@@ -88,7 +88,9 @@ def _tool(action: str, says: str, thing: str, place: str) -> dict[str, Any]:
     }
 
 
-def fill_home(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "modern") -> Path:
+def fill_home(
+    home: Path, servers: int, *, live: Sequence[str] = (), era: Era = "modern", tools_each: int = TOOLS_PER_SERVER
+) -> Path:
     """A configuration and a fresh catalog of that many servers under `home`; `live` ones are not yet in it.
 
     Every entry could be started: what does not start anything does so by choice.
@@ -104,7 +106,7 @@ def fill_home(home: Path, servers: int, *, live: Sequence[str] = (), era: Era = 
     catalog = SqliteCatalog(Paths.of(env).catalog)
     for spec in load_settings(config, env=env).servers:
         if spec.name not in live:
-            reading = ServerReading(identity, tuple(tools_of(spec.name)))
+            reading = ServerReading(identity, tuple(tools_of(spec.name)[:tools_each]))
             catalog.save_reading(spec.name, spec.launch_key, reading, time.time())
     catalog.close()
     return config

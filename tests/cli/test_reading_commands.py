@@ -201,7 +201,16 @@ def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize(
     "arguments",
-    [["list"], ["search", "issue"], ["tools", "github"], ["inspect", "github", "create_issue"], ["config", "show"]],
+    [
+        ["list"],
+        ["search", "issue"],
+        ["tools", "github"],
+        ["inspect", "github", "create_issue"],
+        ["config", "show"],
+        ["calls"],
+        ["stats"],
+        ["logs", "github"],
+    ],
 )
 def test_reading_a_warm_catalog_loads_no_protocol_stack(arguments: list[str], seeded: Machine) -> None:
     code = (
@@ -233,9 +242,7 @@ def test_help_loads_neither_the_configuration_nor_the_catalog(machine: Machine) 
     )
     ran = run_unmeasured(code)
     assert ran.stderr == "[]\n"
-    for (
-        command
-    ) in "list search tools inspect execute config logs doctor discover warm serve trust settings completion".split():
+    for command in "list search tools inspect execute calls config logs doctor discover warm serve stats trust settings completion".split():
         assert f"\n  {command} " in ran.stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from toolcrib.calls.audit_log import AuditLog, AuditRecord
+from toolcrib.calls.audit_log import SUCCEEDED, AuditLog, AuditRecord
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
@@ -23,7 +23,7 @@ class Audit:
         started, outcome, size = self._monotonic(), "INTERNAL_ERROR", 0
         try:
             result = await call_next(call)
-            outcome, size = "TOOL_EXECUTION_ERROR" if result.is_error else "OK", len(result.raw)
+            outcome, size = "TOOL_EXECUTION_ERROR" if result.is_error else SUCCEEDED, len(result.raw)
         except ToolcribError as error:
             outcome = error.code
             raise

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+SUCCEEDED = "OK"
+
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One execution. It holds the names of the arguments and has no place for their values."""
+    """One execution, at the time it ended. It holds the names of the arguments and has no place for their values."""
 
     time: float
     caller: str
@@ -20,6 +22,15 @@ class AuditRecord:
     duration_ms: float
     argument_bytes: int
     result_bytes: int
+
+    @property
+    def is_call(self) -> bool:
+        """Whether a tool was called: the log has approvals and registrations too, whose outcomes are small letters."""
+        return self.outcome.isupper()
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome != SUCCEEDED
 
 
 class AuditLog(Protocol):

@@ -1,10 +1,54 @@
-"""The command lines about the gateway itself: config, serve, trust, settings, completion."""
+"""The command lines about the gateway itself: calls, config, serve, stats, trust, settings, completion."""
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, add_actions, add_command, add_common, add_json, port
+from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_common, add_json, count, port
 
 SHELLS = ("bash", "zsh", "fish")
+DEFAULT_CALLS = 20
+GROUPINGS = ("server", "tool", "client")
+
+
+def add_calls(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "calls",
+        "show the calls of all your AI clients, with -f live",
+        description="Show the last calls that any of your AI clients made, with how each ended and how long it took.",
+    )
+    parser.add_argument("-f", "--follow", action="store_true", help="go on and show each call when it ends")
+    parser.add_argument(
+        "-n", "--lines", type=count, default=DEFAULT_CALLS, metavar="N", help="the last N calls (default: %(default)s)"
+    )
+    parser.add_argument("--server", metavar="NAME", help="only calls of this server (a name or a glob)")
+    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool (a name or a glob, or SERVER:TOOL)")
+    parser.add_argument("--client", metavar="NAME", help="only calls of this client (a name or a glob)")
+    parser.add_argument("--failed", action="store_true", help="only calls that failed")
+    _add_since(parser)
+    add_json(parser)
+
+
+def add_stats(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "stats",
+        "show calls, errors, times and tokens saved",
+        description="Show how many calls there were, how they ended and how long they took, and estimate the tokens "
+        "that your AI clients save.",
+    )
+    parser.add_argument("--by", choices=GROUPINGS, default="server", help="group the calls (default: %(default)s)")
+    _add_since(parser, "7d")
+    add_json(parser)
+
+
+def _add_since(parser: Parser, default: str | None = None) -> None:
+    usual = f" (default: {default})" if default else ""
+    parser.add_argument(
+        "--since",
+        default=default,
+        metavar="TIME",
+        help=f"only calls since then: 30m, 2h or 7d ago, or a time such as 2026-11-16T09:30{usual}",
+    )
 
 
 def add_config(commands: Commands) -> None:

@@ -1,30 +1,31 @@
-"""`toolcrib logs`: what a server last wrote to its standard error."""
+"""`toolcrib logs`: what a server last wrote to its standard error, and what it writes while we watch."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
+from itertools import chain
 
 from toolcrib.cli.exits import OK
+from toolcrib.cli.following import follow
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
+from toolcrib.cli.server_log import FollowedLog, last_lines
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ServerNotFound, ToolcribError
-from toolcrib.masking.texts import mask_text
-from toolcrib.model.clean_text import clean_output
+from toolcrib.errors import ServerNotFound
 from toolcrib.search.suggest import nearest
-
-# The ring of a server never grows beyond this.
-MOST_BYTES = 256 * 1024
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     settings = settings_of(options, output)
     transport = _transport(settings, options.server)
-    lines = _last_lines(Paths.of(os.environ).logs_dir / f"{options.server}.log", options.lines)
+    file = Paths.of(os.environ).logs_dir / f"{options.server}.log"
+    if options.follow and transport == "stdio":
+        _follow(output, options.server, FollowedLog(file), options.lines)
+        return OK
+    lines = last_lines(file, options.lines)
     if output.as_json:
         output.json({"server": options.server, "lines": lines})
         return OK
@@ -36,6 +37,16 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _follow(output: Output, server: str, log: FollowedLog, count: int) -> None:
+    """The last lines, then each new one; ends only when the person or the reader of our output has seen enough."""
+    recent = log.look()[-count:]
+    for line in chain(recent, follow(log.look, output.out.stream)):
+        if output.as_json:
+            output.json_line({"server": server, "line": line})
+        else:
+            output.out.write(line)
+
+
 def _transport(settings: Settings, server: str) -> str:
     """How the server is reached; the name must be a configured one, so it can't lead out of the folder of logs."""
     for spec in settings.servers:
@@ -44,17 +55,3 @@ def _transport(settings: Settings, server: str) -> str:
     raise ServerNotFound(
         f"no server is called {server!r}", nearest=nearest(server, [spec.name for spec in settings.servers])
     )
-
-
-def _last_lines(file: Path, count: int) -> list[str]:
-    try:
-        with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - MOST_BYTES))
-            text = clean_output(opened.read(MOST_BYTES))
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise ToolcribError(f"{file} can't be read: {problem.strerror}") from problem
-    # Masked once more: the codes that were taken out may have stood within a secret, and older files were not masked.
-    lines = [line.rstrip() for line in mask_text(text).split("\n")]
-    return [line for line in lines if line][-count:]

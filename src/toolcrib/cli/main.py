@@ -48,10 +48,12 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         moving_parsers.add_release,
     ),
     "the gateway": (
+        gateway_parsers.add_calls,
         gateway_parsers.add_completion,
         gateway_parsers.add_config,
         gateway_parsers.add_serve,
         gateway_parsers.add_settings,
+        gateway_parsers.add_stats,
         gateway_parsers.add_trust,
     ),
     "types and capabilities": (

@@ -46,8 +46,14 @@ def add_registry(commands: Commands) -> None:
 
 
 def add_logs(commands: Commands) -> None:
-    parser = add_command(commands, "logs", "show what a server last wrote to its standard error")
+    parser = add_command(
+        commands,
+        "logs",
+        "show what a server wrote to standard error, with -f live",
+        description="Show what a server last wrote to its standard error.",
+    )
     parser.add_argument("server", metavar="SERVER", help="name of the server")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on and show each line as it is written")
     parser.add_argument(
         "-n",
         "--lines",

@@ -90,7 +90,7 @@ class Terminal:
         return own if own.columns and not os.environ.get("COLUMNS") else usual
 
     def paint(self, text: str, *styles: str) -> str:
-        if not self.colour or not text:
+        if not self.colour or not text or not styles:
             return text
         return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 

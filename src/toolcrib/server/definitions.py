@@ -66,6 +66,8 @@ META_TOOLS: Final[tuple[dict[str, Any], ...]] = (
     ),
 )
 
+# What the gateway says of itself at the handshake costs no more than this.
+MOST_INSTRUCTION_TOKENS: Final = 250
 # They are constants, so a client may keep them for a day.
 TOOLS_TTL_MS: Final = 24 * 3600 * 1000
 META_TOOL_NAMES: Final = tuple(tool["name"] for tool in META_TOOLS)

@@ -9,8 +9,8 @@ from itertools import product
 from toolcrib.gateway import Gateway
 from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
 from toolcrib.model.token_estimate import estimated_tokens
+from toolcrib.server.definitions import MOST_INSTRUCTION_TOKENS
 
-MOST_TOKENS = 250
 MOST_TOPICS = 3
 CHEAPEST_TOPIC = 3
 
@@ -29,7 +29,7 @@ def instructions(servers: Sequence[str], topics_of: TopicsOf, *, enabled: bool =
     """The text for these servers: every name that fits, then what each server is about while there is room."""
     if not enabled or not servers:
         return f"{NOTHING_YET} {NO_SERVERS if enabled else SWITCHED_OFF}"
-    named, room = _named(servers, MOST_TOKENS - estimated_tokens(f"{PURPOSE} Servers: ."))
+    named, room = _named(servers, MOST_INSTRUCTION_TOKENS - estimated_tokens(f"{PURPOSE} Servers: ."))
     more = len(servers) - len(named)
     tail = f" and {more} more; {SEE_ALL}" if more else "."
     return f"{PURPOSE} Servers: {', '.join(_with_topics(named, topics_of, 0 if more else room))}{tail}"

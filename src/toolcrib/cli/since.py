@@ -1,0 +1,25 @@
+"""The moment that `--since` names."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from toolcrib.errors import ValidationError
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SPAN = re.compile(r"(\d{1,6})([smhdw])")
+
+
+def moment(text: str, now: float) -> float:
+    """`2h`, `30m` or `2d` before now, or a date or time as ISO 8601 writes it, local unless it names its zone."""
+    span = _SPAN.fullmatch(text.strip())
+    try:
+        found = now - int(span[1]) * _SECONDS[span[2]] if span else datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise ValidationError(
+            f"--since: expected a span such as 30m, 2h or 7d, or a time such as 2026-11-16T09:30; found {text!r}"
+        ) from None
+    if found > now:
+        raise ValidationError(f"--since: {text!r} is in the future")
+    return max(0.0, found)
