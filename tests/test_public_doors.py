@@ -88,6 +88,7 @@ GATEWAY: Mapping[str, Door] = {
     "all_tools": lambda gateway, _: gateway.all_tools(include_disabled=True),
     "connect": lambda gateway, text: gateway.connect(text),
     "disconnect": lambda gateway, text: gateway.disconnect(text),
+    "discovery_service": lambda gateway, _: gateway.discovery_service,
     "execute": lambda gateway, text: gateway.execute(_call(text)),
     "execute_stream": lambda gateway, text: _drained(gateway.execute_stream("files", "read", {text: text})),
     "execute_tool": lambda gateway, text: gateway.execute_tool(text, text, {text: text}, caller=Caller(text)),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import import_module
 from math import prod
 from typing import Any
-
-import regex
 
 MAX_CHARACTERS = 2_000
 MAX_UNROLLED = 100_000
@@ -28,6 +27,7 @@ def compile_foreign(source: str, flags: int = 0) -> Any:
         raise BadExpression(f"is longer than {MAX_CHARACTERS} characters")
     if _VERBOSE.search(source) or _unrolled(source) > MAX_UNROLLED:
         raise BadExpression("its repeat counts multiply to too much")
+    regex = import_module("regex")  # loaded only here: most people have no expression anywhere
     try:
         return regex.compile(source, flags)
     except (regex.error, RecursionError, OverflowError, ValueError) as problem:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -13,7 +14,6 @@ from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
-from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
@@ -23,11 +23,13 @@ from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
-from toolcrib.queries.describe import details_view
 from toolcrib.queries.search import Search, SearchQuestion, found_tools, hits_of, understood
 from toolcrib.queries.summaries import known_topics_of, near_domains, server_view, tool_view
 from toolcrib.workspace.lookup import missing
 from toolcrib.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # only the name of a type: most gateways never use the service, and much comes with it
+    from toolcrib.discovery.service import MCPDiscoveryService
 
 # The very first start knows no tool at all: a short wait for the first reading beats an empty answer.
 FIRST_READING_SECONDS = 3.0
@@ -57,7 +59,7 @@ class Gateway:
         workspace: Workspace,
         *,
         refresher: CatalogRefresher,
-        discovery_service: MCPDiscoveryService,
+        open_service: Callable[[], MCPDiscoveryService],
         connections: Connections,
         call_tool: CallTool,
         introspector: Introspector,
@@ -69,7 +71,8 @@ class Gateway:
         self._workspace = workspace
         self._view = workspace.view
         self._refresher = refresher
-        self.discovery_service = discovery_service
+        self._open_service = open_service
+        self._service: MCPDiscoveryService | None = None
         self._connections = connections
         self._call_tool = call_tool
         self._introspector = introspector
@@ -82,6 +85,13 @@ class Gateway:
     def settings(self) -> Settings:
         """The configuration in force."""
         return self._workspace.settings
+
+    @property
+    def discovery_service(self) -> MCPDiscoveryService:
+        """Reads any server and looks into the registries; put together with its first use."""
+        if self._service is None:
+            self._service = self._open_service()
+        return self._service
 
     async def reload(self) -> Settings:
         """Read the configuration again; only what changed reconnects, and a bad edit changes nothing."""
@@ -186,7 +196,9 @@ class Gateway:
         if visible is None:
             return None
         learnt = await asyncio.to_thread(self._view.known_shape, visible) if self.settings.learn_shapes else None
-        return details_view(visible, learnt)
+        # Loaded only now: the language of types comes with it, and most questions are about calls and searches.
+        details: ToolDetails = import_module("toolcrib.queries.describe").details_view(visible, learnt)
+        return details
 
     async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:
         """What a tool returns, as a JSON Schema: declared, learnt, or found out by a harmless call; None where it can't be told.

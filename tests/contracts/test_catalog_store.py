@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -134,7 +134,7 @@ def test_what_is_given_out_cannot_change_what_is_kept(store: CatalogStore) -> No
     given_in = definition("a")
     store.save_reading("files", "files", reading(given_in), 1.0)
     given_in["description"] = "Changed outside."
-    vars(store.tools("files")[0])["definition"]["description"] = "Changed outside."
+    cast("dict[str, Any]", store.tools("files")[0].definition)["description"] = "Changed outside."
 
     assert store.tools("files")[0].description == "Does it."
 

@@ -40,7 +40,7 @@ Key = tuple[str, str]
 class _Attention:
     """How much is still to be seen of a tool: results to take, then results to let pass."""
 
-    definition: Any
+    fingerprint: str
     to_take: int = FIRST_RESULTS
     to_skip: int = CHECKED_ONE_IN
 
@@ -98,10 +98,10 @@ class OutputShapes:
     def _is_wanted(self, target: Target) -> bool:
         key = (target.launch_key, target.upstream_name)
         attention = self._attention.get(key)
-        if attention is None or attention.definition is not target.tool.definition:
+        if attention is None or attention.fingerprint != target.tool.fingerprint:
             if len(self._attention) >= MOST_WATCHED:
                 self._attention.clear()
-            attention = self._attention[key] = _Attention(target.tool.definition)
+            attention = self._attention[key] = _Attention(target.tool.fingerprint)
         if attention.to_take > 0:
             attention.to_take -= 1
             return True

@@ -30,7 +30,8 @@ from toolcrib.cli.registry_text import (
 from toolcrib.config.names import slug
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.registry import live_registries, open_lookup, open_mirror, registry_addresses
+from toolcrib.engine.registry import live_registries, open_lookup, open_mirror
+from toolcrib.engine.registry_addresses import registry_addresses
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
 from toolcrib.masking.entries import masked_address
 from toolcrib.queries.search import check_query

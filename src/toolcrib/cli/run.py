@@ -10,7 +10,6 @@ from collections.abc import Callable
 from importlib import import_module
 
 from toolcrib.cli import exits
-from toolcrib.cli.output import Output
 from toolcrib.errors import ToolcribError
 from toolcrib.telemetry.logs import log_to_stderr
 
@@ -39,7 +38,7 @@ def run_command(options: argparse.Namespace) -> int:
     try:
         return _flushed(int(command(options)))
     except ToolcribError as error:
-        Output.of(options).error(error)
+        _tell(options, error)
         return exit_of(error.code)
     except KeyboardInterrupt:
         return exits.INTERRUPTED
@@ -49,13 +48,18 @@ def run_command(options: argparse.Namespace) -> int:
         return exits.PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last place where it can be told in words
         _log.debug("where it failed", exc_info=error)
-        Output.of(options).error(_unforeseen(error))
+        _tell(options, _unforeseen(error))
         return exits.FAILED
 
 
 def exit_of(code: str) -> int:
     """The exit code for an error; any other error is a failure of the work itself."""
     return _EXITS.get(code, exits.FAILED)
+
+
+def _tell(options: argparse.Namespace, error: ToolcribError) -> None:
+    # Loaded only now: a server on standard input and output prints nothing else.
+    import_module("toolcrib.cli.output").Output.of(options).error(error)
 
 
 def _unforeseen(error: Exception) -> ToolcribError:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from toolcrib.config.json_text import parse_json
 from toolcrib.config.malformed import MAX_DEPTH, Malformed, check_depth
-from toolcrib.config.ts_data import parse_ts
-from toolcrib.config.xml_text import parse_xml
-from toolcrib.config.yaml_text import parse_yaml
 from toolcrib.errors import ConfigurationError, Problem
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# tomllib takes quadratic time over long dotted keys; nothing this deep would be accepted anyway.
-_DEEP_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
-_TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+# By the ending of a file, what reads it: loaded with the first such file, since each brings a parser along.
+_PARSERS = {
+    ".yaml": "yaml_text.parse_yaml",
+    ".yml": "yaml_text.parse_yaml",
+    ".toml": "toml_text.parse_toml",
+    ".xml": "xml_text.parse_xml",
+    ".ts": "ts_data.parse_ts",
+    ".js": "ts_data.parse_ts",
+}
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
@@ -44,7 +46,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 def parse_document(content: bytes, path: Path) -> Any:
     """Plain data from the bytes of a file; `path` names it in errors and gives its format, JSON where its ending is not known."""
-    parse = _PARSERS.get(path.suffix.lower(), parse_json)
+    parse = _parser(path.suffix.lower())
     try:
         data = parse(decode(content))
         check_depth(data)
@@ -72,29 +74,13 @@ def decode(content: bytes) -> str:
         raise Malformed("is not UTF-8 text", line) from None
 
 
-def _parse_toml(text: str) -> Any:
-    if _DEEP_DOTTED_KEY.search(text):
-        raise Malformed(f"is nested deeper than {MAX_DEPTH} levels")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message = str(error)
-        place = _TOML_PLACE.search(message)
-        line, column = (int(place[1]), int(place[2])) if place and place[1] else (None, None)
-        raise Malformed(f"is not valid TOML: {_TOML_PLACE.sub('', message)}", line, column) from None
-    except ValueError:
-        raise Malformed("is not valid TOML: a number or date is out of range") from None
-
-
 def _refuse(path: Path, message: str) -> NoReturn:
     raise ConfigurationError([Problem("", message, str(path))]) from None
 
 
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    ".yaml": parse_yaml,
-    ".yml": parse_yaml,
-    ".toml": _parse_toml,
-    ".xml": parse_xml,
-    ".ts": parse_ts,
-    ".js": parse_ts,
-}
+def _parser(ending: str) -> Callable[[str], Any]:
+    module, _, name = _PARSERS.get(ending, "").partition(".")
+    if not module:
+        return parse_json
+    parse: Callable[[str], Any] = getattr(import_module(f"toolcrib.config.{module}"), name)
+    return parse

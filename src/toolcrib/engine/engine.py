@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Protocol
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
@@ -24,7 +23,6 @@ from toolcrib.discovery.catalog_tools import CatalogTools
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.reads import ConfiguredReads, ServerReads
 from toolcrib.discovery.refresher import CatalogRefresher
-from toolcrib.engine.adapters.registry import ServiceRegistry
 from toolcrib.engine.from_settings import (
     audit_file,
     connection_policy,
@@ -35,8 +33,8 @@ from toolcrib.engine.from_settings import (
     result_files,
 )
 from toolcrib.engine.indexer import Indexer
+from toolcrib.engine.late_registry import LateRegistry
 from toolcrib.engine.own_row import OwnGatewayRow
-from toolcrib.engine.registry import hint_registries, open_hints
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
@@ -108,8 +106,7 @@ class Engine:
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
         self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)
-        self.hints = open_hints(settings, self.paths, partial(asyncio.get_running_loop().run_in_executor, None))
-        self.registry = ServiceRegistry(lambda: self.settings, self.paths, self.limiter)
+        self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())
@@ -165,7 +162,7 @@ class Engine:
         self.results.configure(
             keep_seconds=settings.result_ttl_seconds, max_total_bytes=settings.max_stored_result_bytes
         )
-        self.hints.configure(hint_registries(settings))
+        self.registry.configure(settings)
         await self.pool.configure(connection_policy(settings))
 
     async def apply(self) -> None:
@@ -200,7 +197,6 @@ class Engine:
         await self.output_shapes.close()
         self.store.close()
         self.registry.close()
-        self.hints.close()
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(

@@ -1,12 +1,13 @@
-"""A gateway for one workspace of an engine: which way a call goes, and what the discovery service may use."""
+"""A gateway for one workspace of an engine: which way a call goes, and where its answers come from."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from toolcrib.built_in.introspect_server import IntrospectServer
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.audit import Audit
@@ -20,11 +21,6 @@ from toolcrib.calls.validate_arguments import ValidateArguments
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
-from toolcrib.discovery.service import MCPDiscoveryService
-from toolcrib.engine.adapters.capabilities import capability_sinks
-from toolcrib.engine.adapters.types import OutputSchemas, published_type
-from toolcrib.engine.adapters.unapproved import OutboundCheck, UnapprovedReads
-from toolcrib.engine.capabilities import Capabilities, audited, capability_files, open_capabilities
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.from_settings import call_limit
 from toolcrib.engine.list_more import listed_more
@@ -36,9 +32,13 @@ from toolcrib.queries.listing import LIST_MORE
 from toolcrib.schema.validate import ArgumentChecker
 from toolcrib.workspace.workspace import Workspace
 
+if TYPE_CHECKING:  # only names of types: most gateways never use what they stand for
+    from toolcrib.discovery.service import MCPDiscoveryService
+    from toolcrib.engine.capabilities import Capabilities
+
 
 class WorkspaceCapabilities:
-    """The capabilities of a workspace, opened on first need: most gateways are never asked."""
+    """The capabilities of a workspace, loaded and opened on first need: most gateways are never asked."""
 
     def __init__(self, engine: Engine, workspace: Workspace) -> None:
         self._engine = engine
@@ -47,11 +47,12 @@ class WorkspaceCapabilities:
 
     def __call__(self) -> Capabilities:
         if self._opened is None:
-            self._opened = open_capabilities(
+            code = import_module("toolcrib.engine.capabilities")
+            self._opened = code.open_capabilities(
                 self._workspace.view,
                 self._engine.paths,
                 configured=self.configured,
-                tell=audited(self._engine.audit, self._engine.face),
+                tell=code.audited(self._engine.audit, self._engine.face),
             )
         return self._opened
 
@@ -75,8 +76,11 @@ def wired_gateway(
     """The gateway whose calls meet every step, and whose answers come from these parts."""
 
     async def introspect_server(call: ToolCall) -> ToolResult:
-        unapproved = UnapprovedReads(service, seconds=engine.settings.list_timeout_seconds)
-        return await IntrospectServer(capabilities().review, unapproved)(call)
+        seconds = engine.settings.list_timeout_seconds
+        answer: ToolResult = await _service_wiring().introspect_server(
+            call, capabilities().review, gateway.discovery_service, seconds
+        )
+        return answer
 
     def display(client: str) -> ClientDisplay:
         return display_of(client) if workspace.settings.fit_clients else ALL_OF_THE_CONTENT
@@ -96,18 +100,24 @@ def wired_gateway(
 
     chained = _chain(engine, workspace, call_tool)
     introspector = Introspector(workspace.view, chained, inputs=inputs)
-    service = _service(engine, workspace, capabilities, chained, OutputSchemas(workspace.view, introspector, inputs))
+
+    def open_service() -> MCPDiscoveryService:
+        service: MCPDiscoveryService = _service_wiring().wired_service(
+            engine, workspace, capabilities, chained, introspector
+        )
+        return service
+
     gateway = Gateway(
         workspace,
         refresher=engine.refresher,
-        discovery_service=service,
+        open_service=open_service,
         connections=engine.pool,
         call_tool=chained,
         introspector=introspector,
         results=results,
         reload=reload,
         learn=learn,
-        hints=engine.hints,
+        hints=engine.registry,
     )
     return gateway
 
@@ -134,25 +144,6 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     )
 
 
-def _service(
-    engine: Engine,
-    workspace: Workspace,
-    capabilities: WorkspaceCapabilities,
-    call_tool: CallTool,
-    output_schemas: OutputSchemas,
-) -> MCPDiscoveryService:
-    return MCPDiscoveryService(
-        engine.reads,
-        engine.cache,
-        options=engine.options,
-        configured=lambda: tuple(workspace.view.specs.values()),
-        journal=engine.refresher.journal,
-        registry=engine.registry,
-        capabilities=capability_sinks(capabilities, capability_files(engine.paths), workspace.view.own_name),
-        types=published_type,
-        introspector=output_schemas,
-        call_tool=call_tool,
-        # The check decides whether an unapproved server may be reached: it knows what the person has configured.
-        allow_private_addresses=True,
-        check_unapproved=OutboundCheck(capabilities.configured),
-    )
+def _service_wiring() -> ModuleType:
+    """What puts the discovery service together; its first use loads it, since a third of all code comes with it."""
+    return import_module("toolcrib.engine.service_wiring")

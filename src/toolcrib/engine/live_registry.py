@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from toolcrib.config.settings import Settings
 from toolcrib.engine.from_settings import retry_policy
-from toolcrib.engine.registry import registry_addresses
+from toolcrib.engine.registry_addresses import registry_addresses
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.registry.answers import Answers
 from toolcrib.registry.client import RegistryClient

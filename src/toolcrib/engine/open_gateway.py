@@ -8,13 +8,13 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.config.fixed_settings import need_restart
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import watch_files
-from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.engine import Engine, Opener
 from toolcrib.engine.gateway_wiring import WorkspaceCapabilities, wired_gateway
 from toolcrib.engine.open_catalog import open_store
@@ -22,6 +22,9 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.site import Site
 from toolcrib.workspace.workspace import Workspace, offered, rule_book
+
+if TYPE_CHECKING:  # only the name of a type
+    from toolcrib.discovery.service import MCPDiscoveryService
 
 log = logging.getLogger(__name__)
 

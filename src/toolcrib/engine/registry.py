@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from importlib import import_module
-from urllib.parse import urlsplit
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.engine.registry_addresses import registry_addresses
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.registry.answers import Answers
 from toolcrib.registry.hints import MirrorHints
 from toolcrib.registry.lookup import RegistryLookup
 from toolcrib.registry.mirror import Mirror
 from toolcrib.registry.registries import Registries
-
-log = logging.getLogger(__name__)
-
-
-def registry_addresses(settings: Settings) -> tuple[str, ...]:
-    """The base addresses in order, each once; ConfigurationError for one that is no web address."""
-    addresses = tuple(dict.fromkeys(url.strip().rstrip("/") for url in settings.registry_urls))
-    problems = [
-        Problem(
-            "registry.urls", "expected http or https addresses without a user name in them", str(settings.file or "")
-        )
-        for address in addresses
-        if not _is_usable(address)
-    ]
-    if problems:
-        raise ConfigurationError(problems[:1])
-    return addresses
 
 
 def open_mirror(settings: Settings, paths: Paths) -> Mirror:
@@ -61,28 +42,10 @@ def open_lookup(
     return RegistryLookup(registry_addresses(settings), used, live, now=time.time)
 
 
-def open_hints(settings: Settings, paths: Paths, run_aside: Callable[[Callable[[], None]], object]) -> MirrorHints:
+def open_hints(
+    registries: Sequence[str], paths: Paths, run_aside: Callable[[Callable[[], None]], object]
+) -> MirrorHints:
     """Hints for searches that find nothing."""
     # Only the servers in the copy are looked at, never the answers that are kept for a time.
     mirror = Mirror(paths.registry_mirror, now=time.time, fresh_seconds=0)
-    return MirrorHints(mirror, hint_registries(settings), now=time.monotonic, run_aside=run_aside)
-
-
-def hint_registries(settings: Settings) -> tuple[str, ...]:
-    """The registries whose copies give hints; none where the copies or the registries are switched off."""
-    if not settings.registry_mirror:
-        return ()
-    try:
-        return registry_addresses(settings)
-    except ConfigurationError as error:
-        log.warning("no hints from the registries: %s", error.message)
-        return ()
-
-
-def _is_usable(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return False
-    is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
-    return is_web and parts.username is None and not parts.query and not parts.fragment
+    return MirrorHints(mirror, registries, now=time.monotonic, run_aside=run_aside)

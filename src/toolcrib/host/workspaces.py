@@ -44,9 +44,7 @@ class ClientView:
         return view
 
     def source(self) -> SettingsSource:
-        return SettingsSource(
-            self._path, self.site.env, self.settings, is_fixed=self._is_demo, site=self.site
-        )
+        return SettingsSource(self._path, self.site.env, self.settings, is_fixed=self._is_demo, site=self.site)
 
     def _load(self) -> None:
         env = self.site.env
@@ -66,7 +64,9 @@ class _Open:
         self.timer: asyncio.TimerHandle | None = None
 
     def serves(self, view: ClientView) -> bool:
-        return self.gateway.settings == view.settings and self.view.env == view.env and self.view.folder == view.folder
+        """Whether that client would see the same: the same settings, and the same processes behind them."""
+        settings = self.gateway.settings
+        return settings == view.settings and _processes(settings, self.view.site) == _processes(settings, view.site)
 
 
 class SharedWorkspaces:

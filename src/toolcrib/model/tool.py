@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +31,12 @@ class Tool:
     @property
     def id(self) -> str:
         return f"{self.server}:{self.name}"
+
+    def renamed(self, *, server: str, name: str) -> Tool:
+        """The same definition under other names."""
+        other = copy(self)
+        vars(other).update(server=server, name=name)
+        return other
 
     @property
     def title(self) -> str:

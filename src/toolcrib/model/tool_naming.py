@@ -38,7 +38,7 @@ def public_name(name: str, spec: ServerSpec) -> str:
 
 def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
     """The tool as callers meet it."""
-    prefixed = Tool(tool.server, spec.prefix + tool.name, tool.definition) if spec.prefix else tool
+    prefixed = tool.renamed(server=tool.server, name=spec.prefix + tool.name) if spec.prefix else tool
     return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
 
 

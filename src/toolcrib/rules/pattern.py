@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-
-import regex
+from importlib import import_module
 
 from toolcrib.foreign_regex import BadExpression, compile_foreign
 from toolcrib.rules.glob import PatternError, glob_to_regex
@@ -17,7 +16,8 @@ TIME_LIMIT_SECONDS = 0.02
 MAX_TIMEOUTS = 3
 MAX_UNTIMED_CHARACTERS = 512
 
-_FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "u": regex.UNICODE, "g": 0, "y": 0}
+# The expressions are those of `regex`, which has the flags of `re`.
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "u": re.UNICODE, "g": 0, "y": 0}
 _GROUP_COLON = re.compile(r"\(\?[A-Za-z-]*:")
 
 _log = logging.getLogger(__name__)
@@ -108,7 +108,8 @@ def _compile_regex(source: str, flags: str, text: str) -> Find:
 
 def _compile_glob(body: str) -> Find:
     source = glob_to_regex(body)
-    fullmatch = regex.compile(source, regex.IGNORECASE | regex.DOTALL).fullmatch
+    # Loaded with the first rule: many people have none.
+    fullmatch = import_module("regex").compile(source, re.IGNORECASE | re.DOTALL).fullmatch
     if len(source) <= MAX_UNTIMED_CHARACTERS:
         # Short globs cannot be slow, and asking for a time limit costs more than the match.
         return lambda subject: fullmatch(subject) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,12 @@ class ArraysFile:
 
 
 def as_bytes(arrays: Mapping[str, Array], notes: Mapping[str, str]) -> bytes:
-    """The content of a file that `ArraysFile.open` reads; the widest numbers first, so that all are aligned."""
+    """The content of a file that `ArraysFile.open` reads."""
+    return b"".join(parts(arrays, notes))
+
+
+def parts(arrays: Mapping[str, Array], notes: Mapping[str, str]) -> Iterator[bytes]:
+    """The same, one part after the other; the widest numbers first, so that all are aligned."""
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header: dict[str, Any] = {"__metadata__": dict(notes)}
     offset = 0
@@ -67,7 +72,8 @@ def as_bytes(arrays: Mapping[str, Array], notes: Mapping[str, str]) -> bytes:
         offset = place[1]
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(_LENGTH_BYTES + len(text)) % _ALIGNMENT)
-    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + b"".join(arrays[name].tobytes() for name in order)
+    yield len(text).to_bytes(_LENGTH_BYTES, "little") + text
+    yield from (arrays[name].tobytes() for name in order)
 
 
 def _check_places(places: Sequence[tuple[int, int]], size: int) -> None:

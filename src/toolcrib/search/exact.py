@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -19,6 +19,7 @@ _TOKEN = re.compile(r"\w+(?:[.:-]\w+)*")
 _IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]|-.+-|\w:\w")
 _IN_PARTS = re.compile(r"[\W_]|[a-z][A-Z]")
 _MOST_NAMES = 16
+NO_NAMES = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint32)
 
 
 def possible_names(text: str) -> list[str]:
@@ -36,7 +37,7 @@ class ExactNames:
     """Numbers of tools by their name and by `server:tool`; of a stored index, also numbers that are gone by now."""
 
     def __init__(self, stored: Mapping[str, Array] | None = None) -> None:
-        arrays = stored or stored_arrays([])
+        arrays = stored or stored_arrays(*NO_NAMES)
         self._stored_keys, self._stored_numbers = arrays["names.keys"], arrays["names.numbers"]
         self._numbers: dict[str, list[int]] = {}
 
@@ -58,6 +59,18 @@ class ExactNames:
         keys = sorted({_key(text), text.strip()})
         return [number for key in keys for number in (*self._stored(key), *self._numbers.get(key, ()))]
 
+    def snapshot(self) -> Callable[[], tuple[Array, Array]]:
+        """The digests of all names and the numbers that bear them as they are now, to be put together in any thread."""
+        stored_keys, stored_numbers = self._stored_keys, self._stored_numbers
+        added = [(key, number) for key, own in self._numbers.items() for number in own]
+
+        def names() -> tuple[Array, Array]:
+            keys = np.array([text_key(key) for key, _ in added], dtype=np.uint64)
+            numbers = np.array([number for _, number in added], dtype=np.int64)
+            return np.concatenate([stored_keys, keys]), np.concatenate([stored_numbers, numbers])
+
+        return names
+
     def _stored(self, key: str) -> Sequence[int]:
         digest = np.uint64(text_key(key))
         first, last = (
@@ -67,13 +80,10 @@ class ExactNames:
         return [int(number) for number in self._stored_numbers[first:last]]
 
 
-def stored_arrays(tools: Iterable[Tool]) -> dict[str, Array]:
-    """The arrays of the names of these tools, numbered in their order."""
-    rows = sorted((text_key(key), number) for number, tool in enumerate(tools) for key in _tool_keys(tool))
-    return {
-        "names.keys": np.array([digest for digest, _ in rows], dtype=np.uint64),
-        "names.numbers": np.array([number for _, number in rows], dtype=np.uint32),
-    }
+def stored_arrays(digests: Array, numbers: Array) -> dict[str, Array]:
+    """The arrays of names: their digests, each with the number of a tool that bears it."""
+    order = np.lexsort((numbers, digests))
+    return {"names.keys": digests[order].astype(np.uint64), "names.numbers": numbers[order].astype(np.uint32)}
 
 
 def closeness(tool: Tool, text: str) -> int:

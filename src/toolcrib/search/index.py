@@ -372,7 +372,8 @@ class ToolIndex:
         return Contents(
             servers=[(server, len(block.numbers), self._marks.get(server, "")) for server, block in blocks],
             numbers=numbers,
-            tools=[self._tools[number] for number in numbers.tolist()],
+            texts=self._tools.snapshot(numbers.tolist()),
+            names=self._names.snapshot(),
             postings=self._words.snapshot(),
             vectors=self._vectors.codes(numbers),
         )

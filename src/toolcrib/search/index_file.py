@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import IndexUnreadable
-from toolcrib.model.tool import Tool
-from toolcrib.search import exact, inventory, stored_terms, vectors
-from toolcrib.search.arrays_file import Array, ArraysFile, FileDamaged, as_bytes
+from toolcrib.search import arrays_file, exact, inventory, stored_terms, vectors
+from toolcrib.search.arrays_file import Array, ArraysFile, FileDamaged
 from toolcrib.search.encoder import Encoder
 from toolcrib.search.stored_terms import Posting, StoredTerms
 
@@ -27,14 +26,17 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is to be written: servers with their number of tools and mark, tools by new number, and what finds them.
+    """What is to be written: servers with their number of tools and mark, the texts of tools in their new order, and what
+    finds them.
 
-    `numbers` are the old numbers of the tools in their new order; postings still speak of old ones.
+    `numbers` are the old numbers of the tools in their new order; names and postings still speak of old ones, also of such
+    as are gone.
     """
 
     servers: Sequence[tuple[str, int, str]]
     numbers: NDArray[np.int64]
-    tools: Sequence[Tool]
+    texts: Callable[[], Iterable[bytes]]
+    names: Callable[[], tuple[Array, Array]]
     postings: Callable[[], Iterable[tuple[str, Posting]]]
     vectors: tuple[NDArray[np.int8], NDArray[np.float32]]
 
@@ -52,7 +54,7 @@ class IndexFile:
     def nothing(cls, dimensions: int) -> IndexFile:
         arrays = {
             **stored_terms.stored_arrays([]),
-            **exact.stored_arrays([]),
+            **exact.stored_arrays(*exact.NO_NAMES),
             **inventory.stored_arrays([]),
             **vectors.empty_arrays(dimensions),
         }
@@ -87,15 +89,15 @@ class IndexFile:
         """Write a file that `open` reads, in place of an older one."""
         arrays = {
             **stored_terms.stored_arrays(_renumbered(contents)),
-            **exact.stored_arrays(contents.tools),
-            **inventory.stored_arrays(contents.tools),
+            **exact.stored_arrays(*_renumbered_names(contents)),
+            **inventory.stored_arrays(contents.texts()),
             **vectors.stored_arrays(*contents.vectors),
         }
         notes = {"made_by": _maker(encoder), "servers": json.dumps(list(contents.servers))}
         beside = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, _OWNER_ONLY), "wb") as file:
-                file.write(as_bytes(arrays, notes))
+                file.writelines(arrays_file.parts(arrays, notes))
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -125,14 +127,27 @@ def _maker(encoder: Encoder) -> str:
     return f"{FORMAT} {encoder.identity}"
 
 
-def _renumbered(contents: Contents) -> Iterable[tuple[str, Posting]]:
-    """The postings with new numbers, one a term; documents that are gone are left out."""
+def _renumbered_names(contents: Contents) -> tuple[Array, Array]:
+    """The digests of names with new numbers; tools that are gone are left out."""
+    digests, numbers = contents.names()
+    renumbered = _renumbering(contents)(numbers)
+    return digests[renumbered >= 0], renumbered[renumbered >= 0]
+
+
+def _renumbering(contents: Contents) -> Callable[[Array], Array]:
+    """Gives the numbers that tools will have for those they have now; -1 for one that is gone."""
     size = int(contents.numbers.max(initial=-1)) + 1
     new = np.full(size + 1, -1, dtype=np.int64)
     new[contents.numbers] = np.arange(len(contents.numbers))
+    return lambda old: new[np.minimum(old, size)]
+
+
+def _renumbered(contents: Contents) -> Iterable[tuple[str, Posting]]:
+    """The postings with new numbers, one a term; documents that are gone are left out."""
+    new_numbers = _renumbering(contents)
     parts: dict[str, list[Posting]] = {}
     for term, (documents, strengths) in contents.postings():
-        renumbered = new[np.minimum(documents, size)]
+        renumbered = new_numbers(documents)
         kept = renumbered >= 0
         parts.setdefault(term, []).append((renumbered[kept].astype(np.uint32), strengths[kept]))
     return ((term, _joined(own)) for term, own in parts.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -34,21 +34,28 @@ class Inventory:
         for number in numbers:
             self._grown.pop(number, None)
 
+    def snapshot(self, numbers: Iterable[int]) -> Callable[[], Iterator[bytes]]:
+        """The texts of some tools as they are now, to be gone through in any thread; a stored one is copied, not read."""
+        grown = dict(self._grown)
+        return lambda: (_text(grown[number]) if number >= self._first else self._stored(number) for number in numbers)
+
     def _parse(self, number: int) -> Tool:
-        start = int(self._ends[number - 1]) if number else 0
-        server, name, definition = json.loads(self._text[start : int(self._ends[number])].tobytes())
+        server, name, definition = json.loads(self._stored(number))
         return Tool(server, name, definition)
 
+    def _stored(self, number: int) -> bytes:
+        start = int(self._ends[number - 1]) if number else 0
+        return self._text[start : int(self._ends[number])].tobytes()
 
-def stored_arrays(tools: Sequence[Tool]) -> dict[str, Array]:
-    """The arrays of an `Inventory` of these tools, numbered in their order."""
-    texts = list(_texts(tools))
+
+def stored_arrays(written: Iterable[bytes]) -> dict[str, Array]:
+    """The arrays of an `Inventory` of tools with these texts, numbered in their order."""
+    texts = list(written)
     return {
         "tools.ends": np.cumsum([len(text) for text in texts], dtype=np.uint64),
         "tools.text": np.frombuffer(b"".join(texts), dtype=np.uint8),
     }
 
 
-def _texts(tools: Iterable[Tool]) -> Iterator[bytes]:
-    for tool in tools:
-        yield json.dumps((tool.server, tool.name, tool.definition), separators=(",", ":")).encode()
+def _text(tool: Tool) -> bytes:
+    return json.dumps((tool.server, tool.name, tool.definition), separators=(",", ":")).encode()

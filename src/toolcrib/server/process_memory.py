@@ -20,8 +20,8 @@ USUAL_GARBAGE_THRESHOLD = (700, 10, 10)
 def settle() -> None:
     """Call once everything is imported and before the first request."""
     _keep_freed_memory()
-    # What was imported stays for good: a full collection over it would stop every call for tens of milliseconds.
-    gc.collect()
+    # What was imported stays for good: a full collection over it would stop every call for tens of milliseconds. For the
+    # same reason none comes first: the client waits for its first answer, and loading leaves a few dozen objects of garbage.
     gc.freeze()
     # Loading a command looks for garbage seldom; calls make some, and a gateway that serves for days must not let it pile up.
     gc.set_threshold(*USUAL_GARBAGE_THRESHOLD)

@@ -18,7 +18,7 @@ _decode_statuses = msgspec.json.Decoder(dict[str, str]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class StoredTool:
+class ToolRow:
     """A definition as it will be read back: its name, JSON text and fingerprint."""
 
     name: str
@@ -26,24 +26,16 @@ class StoredTool:
     fingerprint: str
 
 
-def stored_tools(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, StoredTool]:
+def stored_tools(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, ToolRow]:
     """The named definitions in order, by name; of two with one name the first stays."""
-    stored: dict[str, StoredTool] = {}
+    stored: dict[str, ToolRow] = {}
     for definition in definitions:
         if "name" not in definition:
             continue
         text = to_json(definition)
         tool = Tool.from_mcp(server, _decode_object(text))
-        stored.setdefault(tool.name, StoredTool(tool.name, text, tool.fingerprint))
+        stored.setdefault(tool.name, ToolRow(tool.name, text, tool.fingerprint))
     return stored
-
-
-def read_tool(server: str, definition: str, fingerprint: str) -> Tool:
-    """The tool a stored definition describes, its fingerprint known already."""
-    tool = Tool.from_mcp(server, _decode_object(definition))
-    # Hashing 15,000 definitions again would take longer than reading them; this fills the cached property.
-    vars(tool)["fingerprint"] = fingerprint
-    return tool
 
 
 def identity_to_json(identity: Identity) -> str:

@@ -12,15 +12,15 @@ from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
-    StoredTool,
+    ToolRow,
     identity_to_json,
     plain_text,
     read_identity,
     read_object,
-    read_tool,
     stored_tools,
     to_json,
 )
+from toolcrib.storage.json_tool import read_tool
 
 
 class MemoryCatalog:
@@ -29,7 +29,7 @@ class MemoryCatalog:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._servers: dict[str, ServerRecord] = {}
-        self._tools: dict[str, dict[str, StoredTool]] = {}
+        self._tools: dict[str, dict[str, ToolRow]] = {}
         self._shapes: dict[tuple[str, str], LearntShape] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         self._gateways: dict[str, GatewayRow] = {}

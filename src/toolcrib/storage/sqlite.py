@@ -12,17 +12,17 @@ from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
-    StoredTool,
+    ToolRow,
     identity_to_json,
     plain_text,
     read_identity,
     read_object,
     read_statuses,
-    read_tool,
     read_users,
     stored_tools,
     to_json,
 )
+from toolcrib.storage.json_tool import read_tool
 from toolcrib.storage.sqlite_file import SqliteFile
 
 MAX_VECTORS = 250_000
@@ -267,7 +267,7 @@ def _gateway_row(row: tuple[Any, ...]) -> GatewayRow:
     return GatewayRow(owner, pid, face, started_at, seen_at, *told)
 
 
-def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, StoredTool]) -> bool:
+def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, ToolRow]) -> bool:
     """Write only what differs, so that unchanged tools keep their row; True when any definition differs."""
     rows = db.execute("SELECT name, position, fingerprint FROM tools WHERE launch_key = ?", (launch_key,))
     old = {name: (position, fingerprint) for name, position, fingerprint in rows}

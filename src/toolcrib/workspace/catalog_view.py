@@ -176,11 +176,7 @@ def _as_fallback(visible: VisibleTool) -> VisibleTool:
 
 def _named(tool: Tool, spec: ServerSpec) -> Tool:
     """The tool under this entry's name for its server: another entry may have had it read."""
-    if tool.server == spec.name:
-        return tool
-    named = replace(tool, server=spec.name)
-    vars(named)["fingerprint"] = tool.fingerprint
-    return named
+    return tool if tool.server == spec.name else tool.renamed(server=spec.name, name=tool.name)
 
 
 def _declared(spec: ServerSpec) -> list[Tool]:

@@ -10,7 +10,8 @@ import msgspec
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.registry import open_lookup, registry_addresses
+from toolcrib.engine.registry import open_lookup
+from toolcrib.engine.registry_addresses import registry_addresses
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.server import ServerSpec
 from toolcrib.registry.choose import unapproved_spec

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.registry import open_lookup, open_mirror, registry_addresses
+from toolcrib.engine.registry import open_lookup, open_mirror
+from toolcrib.engine.registry_addresses import registry_addresses
 from toolcrib.registry.lookup import RegistryLookup
 
 
