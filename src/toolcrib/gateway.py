@@ -82,6 +82,11 @@ class Gateway:
         self._hints = hints
 
     @property
+    def workspace(self) -> Workspace:
+        """The configuration that it answers about, and what is known of its servers."""
+        return self._workspace
+
+    @property
     def settings(self) -> Settings:
         """The configuration in force."""
         return self._workspace.settings

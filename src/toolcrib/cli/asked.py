@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from toolcrib.cli.key_values import arguments_of
 from toolcrib.cli.names import server_and_tool
+from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.config.paths import expanded
 from toolcrib.errors import ValidationError
 from toolcrib.gateway import Gateway
@@ -34,7 +35,7 @@ class Asked:
 def asked_of(options: argparse.Namespace) -> Asked:
     """What the command line says; `--args` is read, the words wait for the tool's schema."""
     server, tool, pairs = _named(options)
-    return Asked(server, tool, _arguments(options.args), pairs, is_streamed=options.stream)
+    return Asked(server, tool, _arguments(options.args, around(options)), pairs, is_streamed=options.stream)
 
 
 async def typed(gateway: Gateway, asked: Asked) -> Asked:
@@ -60,8 +61,8 @@ def _named(options: argparse.Namespace) -> tuple[str, str, list[str]]:
     return (*server_and_tool(options), pairs)
 
 
-def _arguments(given: str | None) -> dict[str, Any]:
-    text = _argument_text(given)
+def _arguments(given: str | None, here: Surroundings) -> dict[str, Any]:
+    text = _argument_text(given, here)
     try:
         value = json.loads(text) if text.strip() else {}
         json.dumps(value, ensure_ascii=False).encode()  # half a character can be written in JSON, but not sent
@@ -74,15 +75,15 @@ def _arguments(given: str | None) -> dict[str, Any]:
     return value
 
 
-def _argument_text(given: str | None) -> str:
+def _argument_text(given: str | None, here: Surroundings) -> str:
     """The JSON text itself, of a file after `@`, or from standard input after `-`."""
     if given is None or not given.startswith(("@", "-")):
         return given or ""
     try:
         if given == "-":
-            return sys.stdin.read(MOST_ARGUMENT_BYTES)
+            return here.stdin.read(MOST_ARGUMENT_BYTES) if here.stdin is not None else ""
         if given.startswith("@"):
-            with expanded(given[1:]).open(encoding="utf-8-sig") as file:
+            with ((here.folder or Path()) / expanded(given[1:])).open(encoding="utf-8-sig") as file:
                 return file.read(MOST_ARGUMENT_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or problem

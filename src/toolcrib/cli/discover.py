@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, human_hint
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.cli.table import print_table
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
@@ -21,7 +21,6 @@ from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.results import ServerOutcome
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.from_settings import discovery_options
-from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.model.server import ServerSpec
 
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             finished=lambda one: show(progress, one),
         )
 
-    outcomes: list[ServerOutcome] = with_service(settings, specs, output, work)
+    outcomes: list[ServerOutcome] = with_service(around(options), settings, specs, output, work)
     if output.as_json:
         output.json({"servers": [outcome_json(outcome) for outcome in outcomes]})
     elif not outcomes:
@@ -65,22 +64,26 @@ def options_of(options: argparse.Namespace, settings: Settings) -> DiscoveryOpti
 
 
 def with_service(
-    settings: Settings, specs: Sequence[ServerSpec], output: Output, work: Work, *, title: str = "Reading servers"
+    here: Surroundings,
+    settings: Settings,
+    specs: Sequence[ServerSpec],
+    output: Output,
+    work: Work,
+    *,
+    title: str = "Reading servers",
 ) -> Any:
     """What `work` gives, with the service open and progress shown."""
-    # Warnings about the configuration were shown already.
-    said = replace(settings, problems=(), warnings=())
 
     async def opened() -> Any:
         names = [spec.name for spec in specs]
         with Progress(output.err, title, names, is_quiet=output.is_quiet) as progress:
-            async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+            async with here.gateway(settings) as gateway:
                 async with ticking(progress):
                     result = await work(gateway.discovery_service, progress)
                 await gateway.learn_tools(LEARNING_SECONDS)
                 return result
 
-    return asyncio.run(opened())
+    return here.run(opened())
 
 
 def show(progress: Progress, outcome: ServerOutcome) -> None:

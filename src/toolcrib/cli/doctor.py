@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +14,12 @@ from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, problem_json
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.cli.table import print_table
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.engine.checkup import Checkup, check_server
-from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.gateway import Gateway
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
@@ -32,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     settings = settings_of(options, output)
     specs = chosen_servers(settings, options.servers)
-    checkups = asyncio.run(_check_all(settings, specs, output)) if specs else []
+    checkups = around(options).run(_check_all(around(options), settings, specs, output)) if specs else []
     # An entry that could not even be read is a server that does not work.
     left_out = () if options.servers else settings.problems
     if output.as_json:
@@ -49,19 +48,22 @@ def run(options: argparse.Namespace) -> int:
     return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
 
 
-async def _check_all(settings: Settings, specs: Sequence[ServerSpec], output: Output) -> list[Checkup]:
-    # Warnings about the configuration were shown already.
-    said = replace(settings, problems=(), warnings=(), max_retries=0)
+async def _check_all(
+    here: Surroundings, settings: Settings, specs: Sequence[ServerSpec], output: Output
+) -> list[Checkup]:
+    said = replace(settings, max_retries=0)
     slots = asyncio.Semaphore(settings.max_parallel_discoveries)
     with Progress(output.err, "Trying servers", [spec.name for spec in specs], is_quiet=output.is_quiet) as progress:
-        async with open_gateway(settings=said, face="cli", read_due=False) as gateway, ticking(progress):
-            return await asyncio.gather(*(_check(gateway, spec, slots, progress) for spec in specs))
+        async with here.gateway(said) as gateway, ticking(progress):
+            return await asyncio.gather(*(_check(gateway, spec, here.env, slots, progress) for spec in specs))
 
 
-async def _check(gateway: Gateway, spec: ServerSpec, slots: asyncio.Semaphore, progress: Progress) -> Checkup:
+async def _check(
+    gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], slots: asyncio.Semaphore, progress: Progress
+) -> Checkup:
     async with slots:
         progress.started(spec.name)
-        checkup = await check_server(gateway, spec, os.environ, time.monotonic)
+        checkup = await check_server(gateway, spec, env, time.monotonic)
     if checkup.is_fine:
         progress.done(spec.name, counted(checkup.tools or 0, "tool"))
     else:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import shlex
-from dataclasses import replace
 from typing import Any
 
 from toolcrib.cli.asked import Asked, asked_of, typed
@@ -15,9 +13,9 @@ from toolcrib.cli.exits import OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
 from toolcrib.cli.run import exit_of
+from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.settings import Settings
-from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import InvalidArguments, ServerNotFound, ToolcribError, ToolNotFound
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Progress, ToolResult
@@ -35,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         output.out.write(f"Executing: {clean(f'{asked.server}:{asked.tool}')}")
         output.out.write()
         output.out.stream.flush()
-    outcome = asyncio.run(_execute(settings, asked, output))
+    outcome = around(options).run(_execute(around(options), settings, asked, output))
     if output.as_json:
         # Beside the events of a stream the outcome is one more line.
         (output.json_line if options.stream else output.json)(_outcome_json(outcome))
@@ -46,10 +44,8 @@ def run(options: argparse.Namespace) -> int:
     return OK if outcome.error is None else exit_of(outcome.error.code)
 
 
-async def _execute(settings: Settings, asked: Asked, output: Output) -> ExecutionResult:
-    # Warnings about the configuration were shown already.
-    said = replace(settings, problems=(), warnings=())
-    async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+async def _execute(here: Surroundings, settings: Settings, asked: Asked, output: Output) -> ExecutionResult:
+    async with here.gateway(settings) as gateway:
         try:
             outcome = await _outcome(gateway, await typed(gateway, asked), output)
         except InvalidArguments as error:

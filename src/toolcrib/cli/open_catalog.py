@@ -17,6 +17,7 @@ from toolcrib.catalog.freshness import Freshness
 from toolcrib.catalog.store import GatewayRow, ServerRecord
 from toolcrib.cli.chosen import disabled
 from toolcrib.cli.output import Output
+from toolcrib.cli.surroundings import around
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
@@ -36,6 +37,8 @@ class CatalogSession:
 
     workspace: Workspace
     gateways: list[GatewayRow]
+    # Whether somebody else brings its index up to date.
+    is_kept: bool = False
 
     @property
     def settings(self) -> Settings:
@@ -68,6 +71,8 @@ class CatalogSession:
 
     def make_searchable(self) -> None:
         """Bring the index up to date, and write it down if some of it had to be made: the next command need not."""
+        if self.is_kept:
+            return
         search = self.workspace.search
         while search.index_next():
             pass
@@ -90,7 +95,8 @@ class CatalogSession:
 
 def settings_of(options: argparse.Namespace, output: Output) -> Settings:
     """The configuration this command is about; warnings about it go to standard error."""
-    settings = load_settings(Path(options.config) if options.config else None)
+    here = around(options)
+    settings = load_settings(Path(options.config) if options.config else None, env=here.env, cwd=here.folder)
     for problem in settings.problems:
         output.note(f"left out: {problem}")
     for warning in settings.warnings:
@@ -104,15 +110,23 @@ def open_for_reading(
 ) -> Iterator[CatalogSession]:
     """The catalog, after servers never tried were read for at most `--wait` seconds; only `server` where one is meant."""
     settings = settings_of(options, output)
+    if (opened := around(options).opened()) is not None:
+        yield CatalogSession(*opened, is_kept=True)
+        return
     with closing(open_reading(settings, Paths.of(os.environ))) as looking:
         view = looking.view
-        unread = [name for name, spec in view.specs.items() if _is_read_first(view.catalog, spec, server, settings)]
+        unread = unread_servers(view, settings, server)
         if unread and options.wait > 0:
             # Only here: starting servers needs the whole protocol stack.
             first = import_module("toolcrib.cli.read_first")
-            first.read_first(settings, unread, options.wait, output)
+            first.read_first(around(options), settings, unread, options.wait, output)
             looking.look_again()
         yield CatalogSession(looking.workspace, running_gateways(looking.store, time.time()))
+
+
+def unread_servers(view: CatalogView, settings: Settings, only: str | None) -> list[str]:
+    """The servers that a command reads before it answers; `only` is the one that it asks about."""
+    return [name for name, spec in view.specs.items() if _is_read_first(view.catalog, spec, only, settings)]
 
 
 def _is_read_first(catalog: Catalog, spec: ServerSpec, only: str | None, settings: Settings) -> bool:

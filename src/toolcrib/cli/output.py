@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolcrib.cli.surroundings import around
 from toolcrib.cli.terminal import Terminal
 from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, ToolcribError
 from toolcrib.masking.masker import Masker
@@ -36,7 +36,8 @@ class Output:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Output:
-        out, err = (Terminal.of(stream, options.color) for stream in (sys.stdout, sys.stderr))
+        here = around(options)
+        out, err = (Terminal.of(stream, options.color, here.env) for stream in (here.stdout, here.stderr))
         # Log lines would tear a live display.
         err.is_live = err.is_live and not options.verbose
         return cls(out, err, as_json=getattr(options, "json", False), is_quiet=options.quiet)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.surroundings import Surroundings
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.parallel import Slot, each_within
-from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 
@@ -24,14 +22,16 @@ log = logging.getLogger(__name__)
 LEARNING_SECONDS = 20.0
 
 
-def read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
+def read_first(
+    here: Surroundings, settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output
+) -> None:
     """Read these servers, at most `wait_seconds` in all; of one that took longer this is remembered."""
-    asyncio.run(_read_first(settings, servers, wait_seconds, output))
+    here.run(_read_first(here, settings, servers, wait_seconds, output))
 
 
-async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output) -> None:
-    # Warnings about the configuration were shown already.
-    said = replace(settings, problems=(), warnings=())
+async def _read_first(
+    here: Surroundings, settings: Settings, servers: Sequence[str], wait_seconds: float, output: Output
+) -> None:
     started: list[str] = []
 
     def start(server: str) -> None:
@@ -39,7 +39,7 @@ async def _read_first(settings: Settings, servers: Sequence[str], wait_seconds: 
         progress.started(server)
 
     with Progress(output.err, "Reading servers", servers, is_quiet=output.is_quiet) as progress:
-        async with open_gateway(settings=said, face="cli", read_due=False) as gateway:
+        async with here.gateway(settings) as gateway:
             async with ticking(progress):
                 read = await each_within(
                     servers,

@@ -34,18 +34,26 @@ _TOLD_ANYWAY = ("toolcrib.upstream", "toolcrib.discovery", "toolcrib.limits")
 def run_command(options: argparse.Namespace) -> int:
     """Load the command and run it; whatever it raises that a person can act on becomes words and an exit code."""
     _set_up_log(options)
+    try:
+        return _flushed(answered(options))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter would complain once more at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.PIPE_CLOSED
+
+
+def answered(options: argparse.Namespace) -> int:
+    """The exit code of a command; only a reader that went away is raised."""
     command: Callable[[argparse.Namespace], int] = import_module(f"toolcrib.cli.{options.module}").run
     try:
-        return _flushed(int(command(options)))
+        return int(command(options))
     except ToolcribError as error:
         _tell(options, error)
         return exit_of(error.code)
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter would complain once more at its own end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.PIPE_CLOSED
+        raise
     except Exception as error:  # noqa: BLE001 - the last place where it can be told in words
         _log.debug("where it failed", exc_info=error)
         _tell(options, _unforeseen(error))

@@ -13,6 +13,7 @@ from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
 from toolcrib.cli.progress import Progress
+from toolcrib.cli.surroundings import around
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.wording import counted
 from toolcrib.discovery.results import ServerOutcome, WarmStats
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         outcomes = [warming.ended[spec.name] for spec in specs]
         return stats, [(outcome, warming.action(outcome)) for outcome in outcomes]
 
-    stats, done = with_service(settings, specs, output, work, title="Warming servers")
+    stats, done = with_service(around(options), settings, specs, output, work, title="Warming servers")
     if output.as_json:
         output.json(_as_json(stats, done))
     elif not done:

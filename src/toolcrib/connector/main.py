@@ -14,6 +14,8 @@ _FALSE = ("false", "0", "no", "off")
 _WITH_VALUE = ("--config", "--color")
 _ALONE = ("--demo", "--verbose", "--quiet", "-v", "-vv", "-q")
 IN_PROCESS = "--in-process"
+# Commands that a running engine answers faster than a process of their own.
+SHARED_COMMANDS = ("execute", "search", "list", "tools", "inspect", "discover", "warm", "doctor")
 
 
 def main() -> int:
@@ -26,6 +28,10 @@ def main() -> int:
         except session.Alone as reason:
             print(f"toolcrib: this client has a gateway of its own: {reason}", file=sys.stderr, flush=True)
             arguments = [*arguments, *([] if "serve" in arguments else ["serve"]), IN_PROCESS]
+    elif arguments[:1] and arguments[0] in SHARED_COMMANDS and _may_share(os.environ):
+        code = import_module("toolcrib.connector.command").run_in_engine(arguments)
+        if code is not None:
+            return int(code)
     return int(import_module("toolcrib.cli.main").main(arguments))
 
 

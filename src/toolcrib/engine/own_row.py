@@ -64,14 +64,18 @@ class OwnGatewayRow:
         row = GatewayRow(self._owner, os.getpid(), self._face, now, now, started_with=self._started_with)
         self._store.gateway_started(row)
 
+    async def renew(self) -> None:
+        """Write down how things stand now."""
+        try:
+            told = self._statuses(), self._users()
+            await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), *told)
+        except StoreUnavailable as trouble:
+            log.debug("the status row could not be written: %s", trouble.message)
+        except Exception as trouble:  # without it the gateway would seem gone: it goes on, whatever happens
+            is_debug = log.isEnabledFor(logging.DEBUG)
+            log.warning("the status row could not be written: %r", trouble, exc_info=is_debug)
+
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(self._beat_seconds)
-            try:
-                told = self._statuses(), self._users()
-                await asyncio.to_thread(self._store.gateway_seen, self._owner, time.time(), *told)
-            except StoreUnavailable as trouble:
-                log.debug("the status row could not be written: %s", trouble.message)
-            except Exception as trouble:  # without this task the gateway would seem gone: it goes on, whatever happens
-                is_debug = log.isEnabledFor(logging.DEBUG)
-                log.warning("the status row could not be written: %r", trouble, exc_info=is_debug)
+            await self.renew()

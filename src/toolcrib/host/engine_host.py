@@ -10,7 +10,8 @@ from contextlib import suppress
 
 from toolcrib.connector import words
 from toolcrib.connector.engine_main import Claim
-from toolcrib.connector.hello import CONTROL, STDIO, BadHello
+from toolcrib.connector.hello import COMMAND, CONTROL, STDIO, BadHello
+from toolcrib.host.command_guest import CommandGuest
 from toolcrib.host.guest import Guest
 from toolcrib.host.stdio_guest import StdioGuest
 from toolcrib.host.workspaces import SharedWorkspaces
@@ -83,6 +84,8 @@ class EngineHost:
         elif guest.hello.kind == STDIO and len(guest.descriptors) == 3 and task is not None:
             client = self._guests[task] = StdioGuest(guest, self._workspaces)
             await client.run()
+        elif guest.hello.kind == COMMAND and len(guest.descriptors) == 3:
+            await CommandGuest(guest, self._workspaces).run()
 
     def _control(self, guest: Guest) -> None:
         match guest.hello.arguments:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.main import build_parser
 from toolcrib.config.binding import bound
 from toolcrib.config.load import load_settings
@@ -18,6 +20,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.connector.hello import Hello
 from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
+from toolcrib.engine.gateway_rows import running_gateways
 from toolcrib.engine.open_gateway import SettingsSource, open_workspace
 from toolcrib.gateway import Gateway
 from toolcrib.model.site import Site
@@ -93,6 +96,11 @@ class SharedWorkspaces:
             shared.guests -= 1
             if not shared.guests:
                 shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
+
+    async def running_gateways(self) -> list[GatewayRow]:
+        """The gateways of this person that run now, ours among them."""
+        await self._engine.own_row.renew()
+        return await asyncio.to_thread(running_gateways, self._engine.store, time.time())
 
     async def end_session(self, session: str) -> None:
         """Stop the servers that were started for this session alone."""
