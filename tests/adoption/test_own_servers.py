@@ -28,6 +28,13 @@ def test_a_fresh_machine_gets_a_file_that_also_asks_for_all_clients(home, capsys
     ]
 
 
+@pytest.mark.parametrize("words", [("--share", "never", "notes"), ("notes", "--share", "never")])
+def test_an_added_server_can_be_one_that_clients_do_not_share(home, words):
+    assert home.run("add", *words, "--", "notes-mcp", "--share", "x") == 0
+    (spec,) = load_settings().servers
+    assert (spec.share, spec.launch) == ("never", StdioLaunch("notes-mcp", ("--share", "x")))
+
+
 def test_a_remote_server_is_added_by_its_address(home):
     assert home.run("add", "--header", "X-Key: ${KEY}", "wiki", "https://wiki.example.com/mcp", "--header", "B:c") == 0
     (spec,) = load_settings().servers
@@ -48,6 +55,7 @@ def test_a_remote_server_is_added_by_its_address(home):
         ("notes", "--env", "novalue", "--", "x"),
         ("notes", "--header", ":v", "https://x.example/mcp"),
         ("notes", "--wrong", "--", "x"),
+        ("notes", "--share", "sometimes", "--", "x"),
         ("no spaces", "--", "x"),
         ("..", "--", "x"),
         ("toolcrib", "--", "x"),

@@ -113,8 +113,9 @@ def test_a_person_can_name_more_servers_by_their_name_or_package(pattern: str) -
     assert not any(is_private(server, ["something-else"]) for server in servers)
 
 
-def test_a_remote_server_is_private_only_where_its_entry_says_never() -> None:
+def test_a_remote_server_is_private_only_where_a_person_says_so() -> None:
     remote = RemoteLaunch("https://x.example/mcp")
 
-    assert not is_private(ServerSpec("repl", remote), ["repl"])
+    assert not is_private(ServerSpec("playwright", remote), ())
+    assert is_private(ServerSpec("repl", remote), ["repl"])
     assert is_private(ServerSpec("repl", remote, share="never"), ())

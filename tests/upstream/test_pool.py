@@ -13,6 +13,7 @@ from toolcrib.errors import ServerConnectionError, ToolExecutionError
 from toolcrib.model.call import Target, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import ServerSpec, StdioLaunch
+from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import Tool
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.pool import Pool
@@ -263,6 +264,17 @@ async def test_a_private_server_counts_as_connected_while_any_session_has_it() -
         assert pool.status(PRIVATE).state == "connected"
         await pool.disconnect(PRIVATE)
         assert (pool.status(PRIVATE).state, servers["browser"].open_links) == ("disconnected", [])
+
+
+async def test_why_the_server_of_one_session_ended_is_not_told_to_others() -> None:
+    servers = FakeServers(FakeServer("browser"))
+
+    async with pooled(servers, PRIVATE) as pool:
+        await pool.call(a_call("browser", entry=PRIVATE, caller=CURSOR))
+        servers["browser"].crash("it could not open https://my.example/secret-page")
+        await eventually(lambda: pool.status(PRIVATE).state != "connected")
+
+        assert pool.status(PRIVATE) == ServerStatus("disconnected")
 
 
 async def test_sessions_whose_server_was_stopped_for_being_idle_are_not_kept() -> None:

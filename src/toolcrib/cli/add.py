@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add(options: argparse.Namespace) -> int:
-    name, entry = options.name, _entry(options)
+    name, entry = options.name, {**_entry(options), **({"share": options.share} if options.share else {})}
     check_new_server(name, entry)
     own = edit_own_file(options, lambda own: _with_server(own, name, entry))
     if options.json:

@@ -81,7 +81,7 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     rest.words = command
     for key in ("env", "header"):
         setattr(rest, key, [*getattr(options, key), *getattr(rest, key)])
-    rest.json = options.json
+    rest.json, rest.share = options.json, rest.share or options.share
     # What was given before the command holds, unless it was given again.
     for key, value in vars(options).items():
         vars(rest).setdefault(key, value)
@@ -108,6 +108,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the command")
     parser.add_argument("--header", action="append", default=[], metavar="NAME:VALUE", help="a header for the URL")
+    parser.add_argument("--share", metavar="WHEN", help="whether clients share one process: auto, always or never")
 
 
 def _add_name(parser: Parser) -> None:

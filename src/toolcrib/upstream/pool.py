@@ -111,11 +111,11 @@ class Pool:
         await asyncio.gather(*(one.disconnect() for one in self._of(spec)))
 
     def status(self, spec: ServerSpec) -> ServerStatus:
-        """Connected where any of its connections is; else what became of the first that failed."""
-        states = [one.status for one in self._of(spec)]
-        if CONNECTED in states:
+        """Connected where any of its connections is; what went wrong in one session is nobody else's to know."""
+        if any(one.status == CONNECTED for one in self._of(spec)):
             return CONNECTED
-        return next((state for state in states if state != DISCONNECTED), DISCONNECTED)
+        shared = self._connections.get(spec.process_key)
+        return DISCONNECTED if shared is None else shared.status
 
     def users(self, spec: ServerSpec) -> Mapping[str, int]:
         """The clients that called a server since it was started, by name, with the number of their sessions."""
