@@ -130,7 +130,7 @@ class Workshop:
                 yield client
 
     @asynccontextmanager
-    async def lines(self, *command: str, **environment: str) -> AsyncIterator[LineClient]:
+    async def lines(self, *command: str, cwd: Path | None = None, **environment: str) -> AsyncIterator[LineClient]:
         """A gateway on bare pipes; it is killed at the end where it still runs."""
         with self.stderr.open("ab") as stderr:
             process = await asyncio.create_subprocess_exec(
@@ -139,6 +139,7 @@ class Workshop:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 env={**self.environment, **environment},
+                cwd=cwd,
                 limit=32 * 1024 * 1024,
             )
         client = LineClient(process)

@@ -23,10 +23,12 @@ class CallFilter:
             record.is_call
             and record.time >= self.since
             and (record.failed or not self.only_failed)
-            and _fits(self.server, record.server)
-            and _fits(self.tool, record.tool, f"{record.server}:{record.tool}")
-            and _fits(self.client, record.caller)
+            and self.takes_names(record.server, record.tool, record.caller)
         )
+
+    def takes_names(self, server: str, tool: str, client: str) -> bool:
+        """Whether somebody wants to see calls of this tool by this client."""
+        return _fits(self.server, server) and _fits(self.tool, tool, f"{server}:{tool}") and _fits(self.client, client)
 
 
 def _fits(pattern: str, *names: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.calls.call_filter import CallFilter
+from toolcrib.cli.engine import running_engine
 from toolcrib.cli.exits import OK
 from toolcrib.cli.following import follow
 from toolcrib.cli.output import Output
@@ -29,10 +30,12 @@ def run(options: argparse.Namespace) -> int:
     wanted = CallFilter(options.server or "", options.tool or "", options.client or "", options.failed, since)
     trail = AuditTrail(Paths.of(os.environ).audit_log)
     calls = trail.last(wanted, options.lines, since)
+    running = [call for call in _running() if wanted.takes_names(call["server"], call["tool"], call["client"])]
     if output.as_json and not options.follow:
-        output.json({"calls": [call_json(call) for call in calls]})
+        output.json({"calls": [call_json(call) for call in calls], "running": running})
         return OK
     _print(output, calls, heading=bool(calls or options.follow))
+    _print_running(output, running if not options.failed else [])
     if options.follow:
         for call in follow(lambda: trail.new(wanted), output.out.stream):
             _print(output, [call])
@@ -54,6 +57,20 @@ def call_json(call: AuditRecord) -> dict[str, Any]:
         "argumentBytes": call.argument_bytes,
         "resultBytes": call.result_bytes,
     }
+
+
+def _running() -> list[dict[str, Any]]:
+    """The calls that run now, where an engine knows."""
+    status = running_engine()
+    return [] if status is None else list(status["calls"])
+
+
+def _print_running(output: Output, running: list[dict[str, Any]]) -> None:
+    if output.as_json:
+        return
+    for call in running:
+        cells = ["running", took(call["runningMs"]), "-", call["client"] or "-", f"{call['server']}:{call['tool']}"]
+        output.out.write(output.out.paint(_line([clean(cell) for cell in cells]), "cyan"))
 
 
 def took(milliseconds: float) -> str:

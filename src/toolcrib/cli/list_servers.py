@@ -17,7 +17,7 @@ from toolcrib.cli.open_catalog import CatalogSession, open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal
-from toolcrib.cli.wording import counted
+from toolcrib.cli.wording import counted, with_times
 from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.model.status import DISCONNECTED
@@ -150,8 +150,7 @@ def _state_words(one: Listed) -> str:
 
 
 def _shown_user(name: str, sessions: int) -> str:
-    times = f" \N{MULTIPLICATION SIGN}{sessions}" if sessions > 1 else ""
-    return summarize(name, MOST_NAME_CHARACTERS) + times
+    return with_times(summarize(name, MOST_NAME_CHARACTERS), sessions)
 
 
 def _tools(one: Listed) -> str:

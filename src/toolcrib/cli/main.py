@@ -51,6 +51,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         gateway_parsers.add_calls,
         gateway_parsers.add_completion,
         gateway_parsers.add_config,
+        gateway_parsers.add_engine,
         gateway_parsers.add_serve,
         gateway_parsers.add_settings,
         gateway_parsers.add_stats,

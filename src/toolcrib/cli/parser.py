@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, TypeAlias
 
+DEFAULT_LOG_LINES = 50
+
 _MISSING = "the following arguments are required: "
 
 
@@ -142,6 +144,19 @@ def add_common(parser: argparse.ArgumentParser, **defaults: object) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else on standard output")
+
+
+def add_lines(parser: argparse.ArgumentParser) -> None:
+    """Options of a command that shows a log."""
+    parser.add_argument("-f", "--follow", action="store_true", help="go on and show each line as it is written")
+    parser.add_argument(
+        "-n",
+        "--lines",
+        type=positive,
+        default=DEFAULT_LOG_LINES,
+        metavar="N",
+        help="show this many lines (default: %(default)s)",
+    )
 
 
 def positive(text: str) -> int:

@@ -9,13 +9,13 @@ from toolcrib.cli.parser import (
     add_command,
     add_common,
     add_json,
+    add_lines,
     count,
     positive,
     seconds,
 )
 
 DEFAULT_SERVERS = 10
-DEFAULT_LOG_LINES = 50
 
 
 def add_registry(commands: Commands) -> None:
@@ -53,15 +53,7 @@ def add_logs(commands: Commands) -> None:
         description="Show what a server last wrote to its standard error.",
     )
     parser.add_argument("server", metavar="SERVER", help="name of the server")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on and show each line as it is written")
-    parser.add_argument(
-        "-n",
-        "--lines",
-        type=positive,
-        default=DEFAULT_LOG_LINES,
-        metavar="N",
-        help="show this many lines (default: %(default)s)",
-    )
+    add_lines(parser)
     add_json(parser)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -75,7 +74,9 @@ class OwnProcess:
         return sys.stderr
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
+        # Only here: a command that looks into the catalog is answered before it would be loaded.
+        result: T = import_module("asyncio").run(work)
+        return result
 
     @asynccontextmanager
     async def gateway(self, settings: Settings) -> AsyncIterator[Gateway]:

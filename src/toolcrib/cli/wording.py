@@ -6,3 +6,8 @@ from __future__ import annotations
 def counted(number: int, noun: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def with_times(name: str, count: int) -> str:
+    """A name, and how often it is there if that is more than once."""
+    return f"{name} \N{MULTIPLICATION SIGN}{count}" if count > 1 else name

@@ -13,7 +13,7 @@ from toolcrib.connector.link import EngineLink, NoEngine
 from toolcrib.connector.place import UnsafePlace, engine_place
 from toolcrib.version import VERSION
 
-LOST = 1
+LOST = 3  # as for any work that failed
 
 
 def run_in_engine(arguments: Sequence[str]) -> int | None:

@@ -19,7 +19,7 @@ from toolcrib.version import VERSION
 # An engine that is lost so often within this time is not tried again.
 MOST_LOSSES = 3
 LOSSES_WITHIN_SECONDS = 60.0
-LOST = 1
+LOST = 3  # as for any work that failed
 
 
 class Alone(Exception):

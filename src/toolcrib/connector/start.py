@@ -43,6 +43,21 @@ def start_engine(place: EnginePlace) -> None:
             _launch(place, deadline)
 
 
+def is_held(place: EnginePlace) -> bool:
+    """Whether an engine has this place, also one that does not listen any more."""
+    try:
+        descriptor = os.open(place.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def engine_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The variables that the engine itself gets."""
     return {name: value for name, value in env.items() if name in _NAMES or name.startswith("LC_")}

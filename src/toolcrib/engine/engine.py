@@ -14,6 +14,7 @@ from typing import Protocol
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
+from toolcrib.calls.running_calls import RunningCalls
 from toolcrib.catalog.followed import FollowedCatalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.fixed_settings import fixed_values
@@ -108,6 +109,7 @@ class Engine:
         self.results = result_files(settings, self.paths)
         self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
+        self.running_calls = RunningCalls(time.time)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)

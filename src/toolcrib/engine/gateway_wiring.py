@@ -129,6 +129,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     return build_chain(
         [
             Audit(engine.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            engine.running_calls,
             ResolveTool(
                 workspace.view,
                 engine.refresher,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-from toolcrib.connector import words
+from toolcrib.connector import control, words
 from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.hello import COMMAND, CONTROL, STDIO, BadHello
+from toolcrib.engine.engine import Engine
 from toolcrib.host.command_guest import CommandGuest
 from toolcrib.host.guest import Guest
+from toolcrib.host.status import engine_status
 from toolcrib.host.stdio_guest import StdioGuest
 from toolcrib.host.workspaces import SharedWorkspaces
 from toolcrib.version import VERSION
@@ -26,7 +31,11 @@ LEAVING_SECONDS = 10.0
 class EngineHost:
     """Serves whoever comes by the socket until it is told to stop, or nobody came for a while."""
 
-    def __init__(self, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float]) -> None:
+    def __init__(
+        self, engine: Engine, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float]
+    ) -> None:
+        self._engine = engine
+        self._started_at = time.time()
         self._claim = claim
         self._workspaces = workspaces
         self._idle_seconds = idle_seconds
@@ -77,10 +86,10 @@ class EngineHost:
 
     async def _serve(self, guest: Guest) -> None:
         task = asyncio.current_task()
-        if guest.hello.version != VERSION:
-            guest.say(words.ALONE, f"the engine that runs has version {VERSION}")
-        elif guest.hello.kind == CONTROL:
+        if guest.hello.kind == CONTROL:
             self._control(guest)
+        elif guest.hello.version != VERSION:
+            guest.say(words.ALONE, f"the engine that runs has version {VERSION}")
         elif guest.hello.kind == STDIO and len(guest.descriptors) == 3 and task is not None:
             client = self._guests[task] = StdioGuest(guest, self._workspaces)
             await client.run()
@@ -89,14 +98,19 @@ class EngineHost:
 
     def _control(self, guest: Guest) -> None:
         match guest.hello.arguments:
-            case ["stop"]:
+            case [control.STATUS]:
+                guest.say(words.SAY, json.dumps(self._status()))
+            case [control.STOP]:
                 self.stop()
-            case ["restart"]:
+            case [control.RESTART]:
                 self.stop(handing_over=True)
-            case ["retire"]:
+            case [control.RETIRE]:
                 self._is_retired = True
-                self._changed.set()
         guest.say(words.END, "0")
+
+    def _status(self) -> dict[str, Any]:
+        clients = [client for client in self._guests.values() if client is not None]
+        return engine_status(self._engine, self._workspaces, clients, self._started_at)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._guests.pop(task, None)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from toolcrib.cli.exits import OK
 from toolcrib.config.paths import Paths
+from toolcrib.connector.control import RETIRE, other_places, told
 from toolcrib.connector.engine_main import Claim
+from toolcrib.connector.place import EnginePlace
 from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.home_settings import HomeSettings
@@ -45,6 +47,12 @@ def _log_to(file: Path) -> None:
     os.close(descriptor)
 
 
+def _retire_others(place: EnginePlace) -> None:
+    """Engines of other versions and installations need not wait for clients: those come here from now on."""
+    for other in other_places(place):
+        told(other, RETIRE)
+
+
 async def _serve(claim: Claim) -> None:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(LoopErrors(time.monotonic))
@@ -56,15 +64,16 @@ async def _serve(claim: Claim) -> None:
     async with open_engine(home.settings, env=os.environ, face=FACE, when_learnt=give_back) as engine:
         settle()
         workspaces = SharedWorkspaces(engine, idle_seconds)
-        host = EngineHost(claim, workspaces, idle_seconds)
+        host = EngineHost(engine, claim, workspaces, idle_seconds)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, host.stop)
         following = asyncio.create_task(home.follow(engine))
         log.info("the engine runs")
+        retiring = asyncio.create_task(asyncio.to_thread(_retire_others, claim.place))
         try:
             await host.run()
         finally:
             following.cancel()
             await workspaces.close()
-            await asyncio.gather(following, return_exceptions=True)
+            await asyncio.gather(following, retiring, return_exceptions=True)
     log.info("the engine has ended")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from pathlib import Path
+from typing import Any
 
 from toolcrib.cli import exits
 from toolcrib.config.settings import Settings
@@ -24,6 +27,8 @@ class StdioGuest:
     def __init__(self, guest: Guest, workspaces: SharedWorkspaces) -> None:
         self._guest = guest
         self._workspaces = workspaces
+        self._since = time.monotonic()
+        self._config: Path | None = None
         self._stop = asyncio.Event()
         self._is_handing_over = False
         self._is_gone = False
@@ -34,6 +39,16 @@ class StdioGuest:
         """What the client calls itself, once it has said so."""
         session = self._journal.session if self._journal is not None else {}
         return str((session.get("era", {}).get("client") or {}).get("name", ""))
+
+    def status(self) -> dict[str, Any]:
+        """Who this is, as plain JSON."""
+        hello = self._guest.hello
+        return {
+            "name": self.client,
+            "folder": hello.folder,
+            "config": str(self._config or ""),
+            "seconds": round(time.monotonic() - self._since),
+        }
 
     def leave(self, *, handing_over: bool) -> None:
         """End the session once running calls had their time; handed over, it goes on in another engine."""
@@ -50,6 +65,7 @@ class StdioGuest:
         if not view.settings.engine_enabled:
             self._guest.say(words.ALONE, f"engine is false in {view.settings.file or 'the settings'}")
             return
+        self._config = view.settings.file
         self._tell_of(view.settings)
         async with self._workspaces.opened(view) as gateway:
             await self._serve(gateway)

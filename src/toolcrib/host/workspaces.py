@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.main import build_parser
@@ -96,6 +97,17 @@ class SharedWorkspaces:
             shared.guests -= 1
             if not shared.guests:
                 shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
+
+    def status(self) -> list[dict[str, Any]]:
+        """The open workspaces, as plain JSON."""
+        return [
+            {
+                "config": str(shared.gateway.settings.file or ""),
+                "servers": len(shared.gateway.workspace.view.specs),
+                "clients": shared.guests,
+            }
+            for shared in self._open
+        ]
 
     async def running_gateways(self) -> list[GatewayRow]:
         """The gateways of this person that run now, ours among them."""

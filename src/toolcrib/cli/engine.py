@@ -1,0 +1,167 @@
+"""`toolcrib engine`: the engine that all clients of a person share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from importlib import import_module
+from itertools import chain
+from typing import Any
+
+from toolcrib.cli.ages import ago
+from toolcrib.cli.exits import FAILED, OK
+from toolcrib.cli.following import follow
+from toolcrib.cli.output import Output
+from toolcrib.cli.server_log import FollowedLog, last_lines
+from toolcrib.cli.wording import counted, with_times
+from toolcrib.config.paths import Paths
+from toolcrib.connector.control import RESTART, STATUS, STOP, told
+from toolcrib.connector.place import EnginePlace, engine_place
+from toolcrib.errors import ToolcribError
+from toolcrib.model.clean_text import clean
+
+# Running calls get their time first, then servers are stopped.
+END_SECONDS = 30.0
+PAUSE_SECONDS = 0.05
+NONE_RUNS = "No engine runs. The next client starts one."
+
+
+def run(options: argparse.Namespace) -> int:
+    actions: dict[str, Callable[[argparse.Namespace, Output, EnginePlace], int]] = {
+        "status": _status,
+        "start": _start,
+        "stop": _stop,
+        "restart": _restart,
+        "logs": _logs,
+    }
+    return actions[options.action](options, Output.of(options), engine_place(os.environ))
+
+
+def running_engine() -> dict[str, Any] | None:
+    """The status of the engine that runs; None where none does."""
+    answer = told(engine_place(os.environ), STATUS)
+    status: dict[str, Any] | None = json.loads(answer) if answer else None
+    return status
+
+
+def _status(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
+    answer = told(place, STATUS)
+    status = json.loads(answer) if answer else None
+    if output.as_json:
+        output.json({"running": False} if status is None else {"running": True, **status})
+    elif status is None:
+        output.out.write(NONE_RUNS)
+    else:
+        _print(status, output)
+    return OK
+
+
+def _print(status: dict[str, Any], output: Output) -> None:
+    out = output.out
+    age = ago(time.time() - status["startedAt"])
+    memory = f"{status['memoryBytes'] / 1e6:.0f} MB"
+    out.paragraph(f"Engine {status['version']}, process {status['pid']}, started {age}, {memory}", "", "bold")
+    parts: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+        ("clients", _client_line),
+        ("servers", _server_line),
+        ("calls", _call_line),
+    )
+    for title, line in parts:
+        out.write()
+        out.write(f"{title.capitalize()}: {len(status[title]) or 'none'}")
+        for one in status[title]:
+            out.paragraph(line(one), "  ")
+
+
+def _client_line(client: dict[str, Any]) -> str:
+    config = f", {client['config']}" if client["config"] else ""
+    return clean(f"{client['name'] or 'unknown'} in {client['folder']}{config}")
+
+
+def _server_line(server: dict[str, Any]) -> str:
+    users = ", ".join(with_times(name, count) for name, count in server["users"].items())
+    return clean(f"{server['name']} ({server['transport']}){f': {users}' if users else ''}")
+
+
+def _call_line(call: dict[str, Any]) -> str:
+    return clean(f"{call['client']} runs {call['server']}:{call['tool']} since {call['runningMs'] / 1000:.1f} s")
+
+
+def _start(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
+    started = _started(place)
+    _tell(output, f"The engine runs, process {started['pid']}.", {"running": True, "pid": started["pid"]})
+    return OK
+
+
+def _stop(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
+    status = told(place, STATUS)
+    if not status:
+        _tell(output, NONE_RUNS, {"stopped": False})
+        return OK
+    clients = len(json.loads(status)["clients"])
+    told(place, STOP)
+    if not _is_gone(place):
+        return _still_there(output)
+    left = f" {counted(clients, 'client')} lost it and may have to be restarted." if clients else ""
+    _tell(output, f"The engine has ended.{left}", {"stopped": True, "clients": clients})
+    return OK
+
+
+def _restart(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
+    if told(place, RESTART) is not None and not _is_gone(place):
+        return _still_there(output)
+    started = _started(place)
+    _tell(output, f"A new engine runs, process {started['pid']}.", {"running": True, "pid": started["pid"]})
+    return OK
+
+
+def _logs(options: argparse.Namespace, output: Output, _: EnginePlace) -> int:
+    file = Paths.of(os.environ).engine_log
+    followed = FollowedLog(file)
+    lines = followed.look()[-options.lines :] if options.follow else last_lines(file, options.lines)
+    if output.as_json and not options.follow:
+        output.json({"lines": lines})
+        return OK
+    for line in chain(lines, follow(followed.look, output.out.stream) if options.follow else ()):
+        if output.as_json:
+            output.json_line({"line": line})
+        else:
+            output.out.write(line)
+    return OK
+
+
+def _started(place: EnginePlace) -> dict[str, Any]:
+    # Only here: most commands start nothing.
+    starting = import_module("toolcrib.connector.start")
+    try:
+        starting.start_engine(place)
+    except (starting.CannotStart, OSError, ValueError) as problem:
+        raise ToolcribError(f"the engine can't be started: {problem}") from problem
+    status: dict[str, Any] = json.loads(told(place, STATUS) or '{"pid": null}')
+    return status
+
+
+def _is_gone(place: EnginePlace) -> bool:
+    """Wait until the engine has let go of everything."""
+    starting = import_module("toolcrib.connector.start")
+    deadline = time.monotonic() + END_SECONDS
+    while starting.is_held(place):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(PAUSE_SECONDS)
+    return True
+
+
+def _still_there(output: Output) -> int:
+    _tell(output, f"The engine has not ended within {END_SECONDS:g} s; it may wait for a server.", {"stopped": False})
+    return FAILED
+
+
+def _tell(output: Output, text: str, value: dict[str, Any]) -> None:
+    if output.as_json:
+        output.json(value)
+    else:
+        output.out.paragraph(text)
