@@ -40,9 +40,11 @@ class SharedWorkshop(Workshop):
 
     def end_engines(self) -> None:
         """Ask every engine to end, as the system does when it shuts down."""
-        for pid in self.engines():
-            os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: not self.engines())
+        while pids := self.engines():
+            for pid in pids:
+                os.kill(pid, signal.SIGTERM)
+            # It gives up its place first, and then all that it has open.
+            wait_until(lambda pids=pids: not any(map(read_process, pids)))
 
     def left_behind(self) -> list[str]:
         with suppress(AssertionError):

@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,7 +37,10 @@ async def running(shared: SharedWorkshop) -> AsyncIterator[LineClient]:
 
 def descriptors(pid: int) -> set[str]:
     """The sockets and pipes of a process; files come and go with what it loads."""
-    links = (os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+    links = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):
+            links.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return {link for link in links if link.startswith(("socket:", "pipe:"))}
 
 
