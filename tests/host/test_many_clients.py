@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import pytest
 
 from tests.host.shared_engine import SharedWorkshop
 from tests.host.test_commands import command
-from tests.journeys.stdio_gateway import LineClient, eventually, execution
+from tests.journeys.stdio_gateway import BOUND_SECONDS, LineClient, eventually, execution
 from tests.servers.launch import Launch
 
 
@@ -143,3 +147,32 @@ async def test_a_large_result_is_read_by_the_client_that_got_it_and_in_its_works
 
         assert not mine.get("isError"), mine
         assert "RESULT_EXPIRED" in str(theirs)
+
+
+async def test_a_setting_that_is_the_same_for_all_clients_comes_from_the_person_s_own_file(shared: SharedWorkshop):
+    shared.configure({}, callTimeout=7)
+    other = shared.folder / "other.json"
+    other.write_text(json.dumps({"discovery": {"callTimeout": 5, "maxResultBytes": 9000}}))
+    async with shared.lines(*shared.command[:4], str(other), "serve") as client:
+        await client.initialize()
+
+    assert "callTimeout: not used for this client" in shared.complaints
+
+
+async def test_an_edit_and_a_reload_reach_every_client_of_the_engine(shared: SharedWorkshop):
+    shared.configure({"desk": shared.scripted("desk")}, reloadInterval=600)
+    async with shared.lines() as one, shared.lines() as two:
+        for client in (one, two):
+            await client.initialize()
+        shared.configure({"bench": shared.scripted("bench")}, reloadInterval=600)
+        os.kill(shared.engine(), signal.SIGHUP)
+
+        for client in (one, two):
+            await _until_named(client, ["bench"])
+
+
+async def _until_named(client: LineClient, wanted: list[str]) -> None:
+    async with asyncio.timeout(BOUND_SECONDS):
+        for number in itertools.count():
+            if names(await client.call(f"names {number}", "list_mcp_servers")) == wanted:
+                return

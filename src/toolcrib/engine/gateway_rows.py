@@ -16,8 +16,8 @@ from toolcrib.errors import StoreUnavailable
 LOST_SECONDS = 60.0
 # A row may be a moment older than what the system knows of the start of its process.
 CLOCK_SLACK_SECONDS = 2.0
-# Only `toolcrib serve` takes the signal for a request to reload; it would end any other process.
-RELOADING_FACES = frozenset({"stdio", "http"})
+# Only `toolcrib serve` and the shared engine take the signal for a request to reload; it would end any other process.
+RELOADING_FACES = frozenset({"stdio", "http", "engine"})
 
 
 def running_gateways(store: CatalogStore, now: float) -> list[GatewayRow]:

@@ -34,17 +34,17 @@ class HomeSettings:
             )
         return self.settings
 
+    async def take_over(self, engine: Engine) -> None:
+        """Read them again, and hand them to the engine where they are others by now."""
+        before = self.settings
+        if await asyncio.to_thread(self.read) != before:
+            await engine.configure(self.settings)
+
     async def follow(self, engine: Engine) -> None:
         """Hand every edit to the engine, for as long as this runs."""
-
-        async def take_over() -> None:
-            before = self.settings
-            if await asyncio.to_thread(self.read) != before:
-                await engine.configure(self.settings)
-
         await watch_files(
             lambda: self.settings.watched_files,
-            take_over,
+            lambda: self.take_over(engine),
             interval_seconds=lambda: self.settings.reload_interval_seconds,
             stop=asyncio.Event(),
         )

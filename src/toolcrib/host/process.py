@@ -67,6 +67,18 @@ async def _serve(claim: Claim) -> None:
         host = EngineHost(engine, claim, workspaces, idle_seconds)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, host.stop)
+        reloads: set[asyncio.Task[None]] = set()
+
+        async def reload() -> None:
+            await home.take_over(engine)
+            await workspaces.reload()
+
+        def start_reload() -> None:
+            task = asyncio.create_task(reload())
+            reloads.add(task)
+            task.add_done_callback(reloads.discard)
+
+        loop.add_signal_handler(signal.SIGHUP, start_reload)
         following = asyncio.create_task(home.follow(engine))
         log.info("the engine runs")
         retiring = asyncio.create_task(asyncio.to_thread(_retire_others, claim.place))

@@ -75,6 +75,12 @@ class StdioGuest:
     def _tell_of(self, settings: Settings) -> None:
         for problem in (*settings.problems, *settings.warnings):
             self._guest.say(words.SAY, f"toolcrib: {problem}")
+        if unused := self._workspaces.unused_keys(settings):
+            self._guest.say(
+                words.SAY,
+                f"toolcrib: {', '.join(unused)}: not used for this client, since all clients share one engine, which has "
+                "these values from your own configuration. `toolcrib serve --in-process` is a gateway of its own.",
+            )
 
     async def _serve(self, gateway: Gateway) -> None:
         listening = asyncio.create_task(self._listen(gateway))

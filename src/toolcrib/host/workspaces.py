@@ -23,6 +23,8 @@ from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.gateway_rows import running_gateways
 from toolcrib.engine.open_gateway import SettingsSource, open_workspace
+from toolcrib.engine.shared_settings import unused_keys
+from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.site import Site
 from toolcrib.workspace.workspace import offered
@@ -97,6 +99,18 @@ class SharedWorkspaces:
             shared.guests -= 1
             if not shared.guests:
                 shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
+
+    def unused_keys(self, settings: Settings) -> list[str]:
+        """The settings of a workspace that have another value for the whole engine."""
+        return unused_keys(settings, self._engine.settings)
+
+    async def reload(self) -> None:
+        """Read the configuration of every open workspace again; one that can't be read stays as it is."""
+        for shared in list(self._open):
+            try:
+                await shared.gateway.reload()
+            except ConfigurationError as error:
+                log.warning("a configuration was not reloaded; the last good one stays in use:\n%s", error.message)
 
     def status(self) -> list[dict[str, Any]]:
         """The open workspaces, as plain JSON."""

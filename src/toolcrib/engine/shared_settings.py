@@ -1,0 +1,28 @@
+"""The settings that hold for what all workspaces of an engine share; each of them has one value there."""
+
+from __future__ import annotations
+
+from toolcrib.config.settings import SCALARS, Settings
+
+SHARED = frozenset(
+    """
+    cache_enabled cache_ttl_seconds tool_cache_ttl_seconds registry_cache_ttl_seconds max_indexed_tools
+    max_parallel_discoveries broken_retry_max_delay_seconds discovery_rate discovery_burst
+    max_retries retry_delay_seconds retry_max_delay_seconds retry_multiplier retry_jitter retry_within_seconds
+    client_name startup_timeout_seconds connect_timeout_seconds probe_timeout_seconds call_timeout_seconds
+    list_timeout_seconds idle_stop_seconds max_calls max_calls_per_server max_starts_per_minute
+    max_tools_per_server max_definition_bytes max_tool_list_bytes
+    max_stdio_line_bytes max_stdio_result_bytes max_http_body_bytes
+    audit_max_bytes audit_files result_ttl_seconds max_stored_result_bytes learn_shapes
+    registry_urls registry_mirror registry_rate
+    """.split()
+)
+
+
+def unused_keys(wanted: Settings, shared: Settings) -> list[str]:
+    """The keys whose values in a workspace's settings differ from those that hold for the whole engine."""
+    return [
+        scalar.key
+        for scalar in SCALARS
+        if scalar.name in SHARED and getattr(wanted, scalar.name) != getattr(shared, scalar.name)
+    ]
