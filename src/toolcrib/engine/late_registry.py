@@ -41,6 +41,8 @@ class LateRegistry:
         if not self._hinting:
             return ()
         if self._hints is None:
+            if not self._paths.registry_mirror.exists():
+                return ()  # nobody has a copy yet, so that there is nothing to look into
             open_hints = import_module("toolcrib.engine.registry").open_hints
             self._hints = open_hints(self._hinting, self._paths, self._run_aside)
         return self._hints.names(query)
