@@ -15,8 +15,8 @@ from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
 
 SERVERS, TOOLS = 50, 20
-# What was promised; it takes 82, and 90 while coverage is measured.
-MOST_MEGABYTES = 100
+# Well below the 100 that were promised: it takes 75, and 81 while coverage is measured.
+MOST_MEGABYTES = 88
 THINGS = ("issue", "invoice", "photo", "branch", "ticket", "page", "order", "bucket", "message", "reminder")
 
 

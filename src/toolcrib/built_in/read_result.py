@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-import regex
-
 from toolcrib.built_in.readable_lines import Line, json_lines
 from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.foreign_regex import BadExpression, compile_foreign
@@ -77,7 +75,7 @@ def _matching_lines(text: str, lines: Sequence[Line] | None, pattern: str) -> st
 def _found(text: str, pattern: str) -> list[tuple[int, str]]:
     """The numbers of the lines the pattern is found in, and these lines; the whole search has one time limit."""
     try:
-        search = compile_foreign(pattern, regex.MULTILINE).search
+        search = compile_foreign(pattern, re.MULTILINE).search
         return list(_numbered_matches(search, text, monotonic() + GREP_SECONDS))
     except BadExpression as problem:
         raise _refusal("grep", f"the pattern {problem}") from None

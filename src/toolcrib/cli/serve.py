@@ -22,7 +22,7 @@ from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.open_gateway import open_gateway
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.process_memory import give_back, settle
+from toolcrib.server.process_memory import give_back, settle, share_memory
 from toolcrib.server.stdio import serve_stdio
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.telemetry.loop_errors import LoopErrors
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 def run(options: argparse.Namespace) -> int:
     log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ, with_time=True)
+    share_memory()
     asyncio.run(_serve(options))
     return OK
 

@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from toolcrib.clients.machine import is_there
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.engine.registry_addresses import hint_registries
@@ -41,6 +42,8 @@ class LateRegistry:
         if not self._hinting:
             return ()
         if self._hints is None:
+            if not is_there(self._paths.registry_mirror):
+                return ()  # nobody has a copy yet, so that there is nothing to look into
             open_hints = import_module("toolcrib.engine.registry").open_hints
             self._hints = open_hints(self._hinting, self._paths, self._run_aside)
         return self._hints.names(query)

@@ -18,7 +18,7 @@ from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.home_settings import HomeSettings
 from toolcrib.host.workspaces import SharedWorkspaces
-from toolcrib.server.process_memory import give_back, settle
+from toolcrib.server.process_memory import give_back, settle, share_memory
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.telemetry.loop_errors import LoopErrors
 
@@ -32,6 +32,7 @@ def run(claim: Claim) -> int:
     """Serve clients until there is no need to; the exit code."""
     _log_to(Paths.of(os.environ).engine_log)
     log_to_stderr(verbose=1, quiet=False, env=os.environ, with_time=True)
+    share_memory()
     asyncio.run(_serve(claim))
     return OK
 

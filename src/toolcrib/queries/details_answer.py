@@ -11,7 +11,7 @@ import msgspec
 
 from toolcrib.model.token_estimate import estimated_tokens
 from toolcrib.model.view import Parameter, ToolDetails
-from toolcrib.schema.type_writer import CUT
+from toolcrib.schema.type_names import CUT
 
 MOST_TOKENS = 800
 MORE = "Shortened. For the whole schema: execute_tool, server toolcrib, tool get_schema, arguments {server, tool}."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
-
-import regex
 
 MAX_EXPANSIONS = 64
 MAX_NESTING = 8
@@ -51,7 +50,7 @@ class _Reader:
         if char == "}":
             raise PatternError(f"`}}` without `{{` in {self._text!r}")
         self._at += 1
-        return [(_WILDCARDS.get(char) or regex.escape(char),)]
+        return [(_WILDCARDS.get(char) or re.escape(char),)]
 
     def _braces(self, nesting: int) -> list[Items]:
         if nesting > MAX_NESTING:

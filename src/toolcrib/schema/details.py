@@ -15,7 +15,7 @@ from toolcrib.schema.examples import examples, made_up_example
 from toolcrib.schema.fine_print import Terms, fine_print
 from toolcrib.schema.parameters import is_nested, parameters
 from toolcrib.schema.signature import short_type, signature
-from toolcrib.schema.type_writer import CUT
+from toolcrib.schema.type_names import CUT
 
 LONGEST_RETURNS = 200
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from toolcrib.rtfs.types import TypeExpr
-from toolcrib.schema.type_writer import CUT, TypeWriter, members_of_object
+from toolcrib.schema.type_names import CUT
+from toolcrib.schema.type_writer import TypeWriter, members_of_object
 
 SIGNATURE_CHARACTERS = 600
 MAX_DEPTH = 5

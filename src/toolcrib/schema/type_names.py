@@ -1,8 +1,11 @@
-"""What JSON calls the types of values."""
+"""What JSON calls the types of values, and how text about them is cut short."""
 
 from __future__ import annotations
 
 from typing import Any
+
+# Ends what was too long to be shown in full.
+CUT = "…"
 
 _TYPE_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 

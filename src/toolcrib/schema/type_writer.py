@@ -25,8 +25,8 @@ from toolcrib.rtfs.types import (
     Vector,
     union_of,
 )
+from toolcrib.schema.type_names import CUT
 
-CUT = "…"
 LITERALS_CHARACTERS = 80
 LITERAL_CHARACTERS = 40
 

@@ -17,9 +17,22 @@ USUAL_OPEN_FILES = 8_192
 USUAL_GARBAGE_THRESHOLD = (700, 10, 10)
 
 
+def share_memory() -> None:
+    """Let glibc reuse the memory of large messages instead of asking the system for it, page by page, each time.
+
+    All threads share one pool: otherwise each worker that ever learnt a tool would keep some of its own, which can't be given
+    back. So call this before the first thread is started.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
+            mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+            mallopt(_M_ARENA_MAX, 1)
+
+
 def settle() -> None:
     """Call once everything is imported and before the first request."""
-    _keep_freed_memory()
     # What was imported stays for good: a full collection over it would stop every call for tens of milliseconds. For the
     # same reason none comes first: the client waits for its first answer, and loading leaves a few dozen objects of garbage.
     gc.freeze()
@@ -49,16 +62,3 @@ def open_files_limit() -> int:
         return USUAL_OPEN_FILES
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return USUAL_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
-
-
-def _keep_freed_memory() -> None:
-    """Let glibc reuse the memory of large messages instead of asking the system for it, page by page, each time.
-
-    All threads share one pool: otherwise each worker that ever learnt a tool would keep some of its own.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            mallopt = ctypes.CDLL(None).mallopt
-            mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
-            mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
-            mallopt(_M_ARENA_MAX, 1)
