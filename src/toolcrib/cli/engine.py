@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -30,6 +31,8 @@ NONE_RUNS = "No engine runs. The next client starts one."
 
 
 def run(options: argparse.Namespace) -> int:
+    if sys.platform == "win32":
+        raise ToolcribError("clients share no engine on Windows yet: each has a gateway of its own")
     actions: dict[str, Callable[[argparse.Namespace, Output, EnginePlace], int]] = {
         "status": _status,
         "start": _start,
@@ -42,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
 def running_engine() -> dict[str, Any] | None:
     """The status of the engine that runs; None where none does."""
+    if sys.platform == "win32":
+        return None
     answer = told(engine_place(os.environ), STATUS)
     status: dict[str, Any] | None = json.loads(answer) if answer else None
     return status

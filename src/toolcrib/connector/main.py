@@ -20,7 +20,17 @@ SHARED_COMMANDS = ("execute", "search", "list", "tools", "inspect", "discover", 
 
 def main() -> int:
     """Run what the command line asks for; the exit code is the answer."""
-    arguments = sys.argv[1:]
+    return _run(sys.argv[1:], "toolcrib")
+
+
+def anygpt() -> int:
+    """`anygpt mcp …`: the same under its other name."""
+    if sys.argv[1:2] == ["mcp"]:
+        return _run(sys.argv[2:], "anygpt mcp")
+    return int(import_module("toolcrib.cli.main").anygpt())
+
+
+def _run(arguments: list[str], prog: str) -> int:
     if is_stdio_server(arguments) and _may_share(os.environ):
         session = import_module("toolcrib.connector.session")
         try:
@@ -32,7 +42,7 @@ def main() -> int:
         code = import_module("toolcrib.connector.command").run_in_engine(arguments)
         if code is not None:
             return int(code)
-    return int(import_module("toolcrib.cli.main").main(arguments))
+    return int(import_module("toolcrib.cli.main").main(arguments, prog=prog))
 
 
 def is_stdio_server(arguments: Sequence[str]) -> bool:
