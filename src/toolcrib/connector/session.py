@@ -46,13 +46,21 @@ def _place(env: Mapping[str, str]) -> EnginePlace:
 
 
 def _why_alone() -> str:
-    if not all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in (os.fstat(0).st_mode, os.fstat(1).st_mode)):
+    if not (_is_pipe(0) and _is_pipe(1)):
         return "standard input and output are not both pipes"
     if os.path.exists("/.flatpak-info") or os.environ.get("SNAP"):
         return "this client runs in a sandbox"
     if os.getpid() == 1:
         return "this is the main process of a container"
     return ""
+
+
+def _is_pipe(descriptor: int) -> bool:
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:  # closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 class ConnectorSession:
