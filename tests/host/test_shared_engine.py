@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import ast
 import asyncio
+import itertools
+import json
 import os
 import signal
 import stat
@@ -10,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.host.shared_engine import SharedWorkshop
-from tests.journeys.stdio_gateway import MODES, ask, eventually, execution, line_failure, run
+from tests.journeys.stdio_gateway import BOUND_SECONDS, HELLO, MODES, ask, eventually, execution, line_failure, run
 from tests.servers.launch import Launch
 from toolcrib.cli import exits
+from toolcrib.connector.main import is_stdio_server
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -236,3 +240,92 @@ async def test_a_client_that_does_not_read_its_pipe_delays_nobody(shared: Shared
         for n in range(20):
             assert (await other.execute(n, "desk", "echo", text="y"))["content"][0]["text"] == "y"
         deaf.process._transport.get_pipe_transport(1).resume_reading()
+
+
+async def test_a_client_that_gives_files_instead_of_pipes_has_a_gateway_of_its_own(shared: SharedWorkshop):
+    shared.configure({})
+    asked, answered = shared.folder / "asked.jsonl", shared.folder / "answered.jsonl"
+    asked.write_text("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in HELLO))
+    with asked.open("rb") as stdin, answered.open("wb") as stdout, shared.stderr.open("wb") as stderr:
+        process = await asyncio.create_subprocess_exec(
+            *shared.command, stdin=stdin, stdout=stdout, stderr=stderr, env=shared.environment
+        )
+        assert await asyncio.wait_for(process.wait(), BOUND_SECONDS) == 0
+
+    assert json.loads(answered.read_text())["result"]["serverInfo"]["name"] == "toolcrib"
+    assert "not both pipes" in shared.complaints
+    assert not shared.engines()
+
+
+async def test_a_terminated_connector_lets_running_calls_end_first(shared: SharedWorkshop):
+    scripted = shared.scripted("desk")
+    shared.configure({"desk": scripted}, shutdownGrace=20)
+    async with shared.lines() as client:
+        await client.initialize()
+        client.send(execution(1, "desk", "wait"))
+        await eventually(lambda: scripted.received("tools/call"))
+        client.signal(signal.SIGTERM)
+        scripted.let_go()
+
+        assert not (await client.answer(1))["result"].get("isError")
+        assert await client.ended() == 0
+
+
+async def test_a_signal_to_the_connector_reloads_the_configuration(shared: SharedWorkshop):
+    shared.configure({}, reloadInterval=600)
+    async with shared.lines() as client:
+        await client.initialize()
+        shared.configure({"desk": shared.scripted("desk")}, reloadInterval=600)
+        client.signal(signal.SIGHUP)
+
+        async with asyncio.timeout(BOUND_SECONDS):
+            for number in itertools.count():
+                if "desk" in str(await client.call(number, "list_mcp_servers")):
+                    break
+
+
+async def test_in_process_is_always_obeyed(shared: SharedWorkshop):
+    shared.configure({})
+    async with shared.lines(*shared.command, "--in-process") as client:
+        await client.initialize()
+
+        assert not shared.engines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_server"),
+    [
+        (["serve"], True),
+        (["--config", "x.yaml", "serve"], True),
+        (["serve", "--config=x.yaml", "-v", "--demo"], True),
+        (["serve", "--http"], False),
+        (["serve", "--in-process"], False),
+        (["serve", "--help"], False),
+        (["--version"], False),
+        (["list"], False),
+        (["serve", "list"], False),
+        (["serve", "--config"], False),
+    ],
+)
+def test_only_what_is_certainly_a_server_on_pipes_goes_to_the_engine(arguments: list[str], is_server: bool):
+    assert is_stdio_server(arguments) is is_server
+
+
+async def test_a_connector_loads_hardly_anything(shared: SharedWorkshop):
+    shared.configure({})
+    program = (
+        "import sys; from toolcrib.connector.main import main; sys.argv[0] = 'toolcrib'; code = main();"
+        "print(sorted(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    async with shared.lines() as first:
+        await first.initialize()
+        async with shared.lines(shared.command[0], "-c", program, *shared.command[3:]) as client:
+            await client.initialize()
+            assert await client.leave() == 0
+
+    loaded = ast.literal_eval(shared.complaints.splitlines()[-1])
+    ours = {name for name in loaded if name.startswith("toolcrib")}
+    assert ours == {"toolcrib", "toolcrib.version"} | {
+        f"toolcrib.connector{part}" for part in ("", ".hello", ".link", ".main", ".place", ".session", ".words")
+    }
+    assert not {"asyncio", "json", "pathlib", "subprocess", "logging", "msgspec", "dataclasses"} & set(loaded)
