@@ -204,7 +204,7 @@ async def test_an_engine_that_is_asked_to_end_ends_its_clients_with_it(shared: S
         shared.end_engines()
 
         assert await client.ended() == 0
-        assert not shared.children("desk")
+        await eventually(lambda: not shared.children("desk"))
 
 
 async def test_an_engine_without_clients_ends_after_a_while(shared: SharedWorkshop):

@@ -26,20 +26,27 @@ LEAVING_SECONDS = 10.0
 class EngineHost:
     """Serves whoever comes by the socket until it is told to stop, or nobody came for a while."""
 
-    def __init__(self, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float]) -> None:
+    def __init__(self, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float | None]) -> None:
         self._claim = claim
         self._workspaces = workspaces
         self._idle_seconds = idle_seconds
         self._guests: dict[asyncio.Task[None], StdioGuest | None] = {}
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
+        # Set when others may have what only one engine can have, such as a port.
+        self.leaving = asyncio.Event()
         self._is_handing_over = False
         self._is_retired = False
 
     def stop(self, *, handing_over: bool = False) -> None:
         """End soon; with `handing_over` the clients go on in another engine."""
         self._is_handing_over = handing_over
+        self.leaving.set()
         self._stopping.set()
+
+    def look_again(self) -> None:
+        """Find out anew whether somebody needs this engine."""
+        self._changed.set()
 
     async def run(self) -> None:
         accepting = asyncio.create_task(self._accept())
@@ -95,6 +102,7 @@ class EngineHost:
                 self.stop(handing_over=True)
             case ["retire"]:
                 self._is_retired = True
+                self.leaving.set()
                 self._changed.set()
         guest.say(words.END, "0")
 

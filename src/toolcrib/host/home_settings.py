@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import home_folder
@@ -34,13 +34,14 @@ class HomeSettings:
             )
         return self.settings
 
-    async def follow(self, engine: Engine) -> None:
-        """Hand every edit to the engine, for as long as this runs."""
+    async def follow(self, engine: Engine, when_edited: Callable[[], None]) -> None:
+        """Hand every edit to the engine, for as long as this runs; `when_edited` is called after each."""
 
         async def take_over() -> None:
             before = self.settings
             if await asyncio.to_thread(self.read) != before:
                 await engine.configure(self.settings)
+                when_edited()
 
         await watch_files(
             lambda: self.settings.watched_files,

@@ -15,6 +15,7 @@ from toolcrib.connector.engine_main import Claim
 from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.home_settings import HomeSettings
+from toolcrib.host.http_face import HttpFace
 from toolcrib.host.workspaces import SharedWorkspaces
 from toolcrib.server.process_memory import give_back, settle
 from toolcrib.telemetry.logs import log_to_stderr
@@ -56,13 +57,16 @@ async def _serve(claim: Claim) -> None:
     async with open_engine(home.settings, env=os.environ, face=FACE, when_learnt=give_back) as engine:
         settle()
         workspaces = SharedWorkspaces(engine, idle_seconds)
-        host = EngineHost(claim, workspaces, idle_seconds)
+        host = EngineHost(claim, workspaces, lambda: None if face.address else idle_seconds())
+        face = HttpFace(workspaces, lambda: home.settings, os.environ, host.look_again)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, host.stop)
-        following = asyncio.create_task(home.follow(engine))
+        following = asyncio.create_task(home.follow(engine, face.look_again))
+        listening = asyncio.create_task(face.run(host.leaving))
         log.info("the engine runs")
         try:
             await host.run()
+            await listening
         finally:
             following.cancel()
             await workspaces.close()
