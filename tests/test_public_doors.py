@@ -109,6 +109,7 @@ GATEWAY: Mapping[str, Door] = {
     "reload": lambda gateway, _: gateway.reload(),
     "search_tools": lambda gateway, text: gateway.search_tools(text, server=text, domain=text, category=text),
     "settings": lambda gateway, _: gateway.settings,
+    "workspace": lambda gateway, _: gateway.workspace,
     "topics": lambda gateway, text: gateway.topics([text], 3),
     "trouble": lambda gateway, text: gateway.trouble(text),
 }

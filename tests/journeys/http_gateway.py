@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 from mcp import Client
@@ -35,6 +35,16 @@ def eventually(found: Callable[[], Any], seconds: float = BOUND_SECONDS) -> Any:
         assert time.monotonic() < deadline, f"still not so after {seconds} s"
         time.sleep(0.02)
     return answer
+
+
+class HttpGateway(Protocol):
+    """Whoever serves MCP over HTTP."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def token(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -141,9 +151,7 @@ class SharedGateway:
 
 
 @asynccontextmanager
-async def connect(
-    gateway: RunningGateway, mode: str, *, name: str = "journey", **options: Any
-) -> AsyncIterator[Client]:
+async def connect(gateway: HttpGateway, mode: str, *, name: str = "journey", **options: Any) -> AsyncIterator[Client]:
     """The official SDK's client, connected in the era that `mode` names."""
     headers = {"Authorization": f"Bearer {gateway.token}"}
     info = Implementation(name=name, version="1")

@@ -92,7 +92,9 @@ async def test_the_tokens_a_client_has_reach_the_servers_that_moved_out_of_it(
 
 def _gateway(entry: Mapping[str, Any], env: dict[str, str]) -> Client:
     # The SDK adds HOME, PATH and their like; the rest is what the client hands on, and coverage for the test's sake.
-    measured = {name: os.environ[name] for name in ("COVERAGE_PROCESS_CONFIG",) if name in os.environ}
+    measured = {
+        name: os.environ[name] for name in ("COVERAGE_PROCESS_CONFIG", "TOOLCRIB_ENGINE_ENABLED") if name in os.environ
+    }
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env={**measured, **env})
     return Client(stdio_client(parameters), read_timeout_seconds=BOUND_SECONDS)
 

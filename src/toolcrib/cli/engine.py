@@ -69,6 +69,8 @@ def _print(status: dict[str, Any], output: Output) -> None:
     age = ago(time.time() - status["startedAt"])
     memory = f"{status['memoryBytes'] / 1e6:.0f} MB"
     out.paragraph(f"Engine {status['version']}, process {status['pid']}, started {age}, {memory}", "", "bold")
+    if status["http"]:
+        out.write(f"HTTP clients are served at {status['http']}")
     parts: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
         ("clients", _client_line),
         ("servers", _server_line),

@@ -99,7 +99,8 @@ class Engine:
         known = CatalogTools(self.catalog, self.entries, lambda: freshness(self.settings))
         self.cache = open_cache(settings, self.paths, known)
         self.refresher = self._opened_refresher(owner)
-        # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them.
+        # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them; the
+        # engine that clients share listens anew.
         self.started_with = {} if face in ("stdio", "engine") else fixed_values(settings)
         self.own_row = OwnGatewayRow(
             store, owner, face, self._statuses, users=self._users, started_with=self.started_with

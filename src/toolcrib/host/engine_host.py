@@ -32,9 +32,15 @@ class EngineHost:
     """Serves whoever comes by the socket until it is told to stop, or nobody came for a while."""
 
     def __init__(
-        self, engine: Engine, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float]
+        self,
+        engine: Engine,
+        claim: Claim,
+        workspaces: SharedWorkspaces,
+        idle_seconds: Callable[[], float | None],
+        http_address: Callable[[], str],
     ) -> None:
         self._engine = engine
+        self._http_address = http_address
         self._started_at = time.time()
         self._claim = claim
         self._workspaces = workspaces
@@ -42,13 +48,20 @@ class EngineHost:
         self._guests: dict[asyncio.Task[None], StdioGuest | None] = {}
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
+        # Set when others may have what only one engine can have, such as a port.
+        self.leaving = asyncio.Event()
         self._is_handing_over = False
         self._is_retired = False
 
     def stop(self, *, handing_over: bool = False) -> None:
         """End soon; with `handing_over` the clients go on in another engine."""
         self._is_handing_over = handing_over
+        self.leaving.set()
         self._stopping.set()
+
+    def look_again(self) -> None:
+        """Find out anew whether somebody needs this engine."""
+        self._changed.set()
 
     async def run(self) -> None:
         accepting = asyncio.create_task(self._accept())
@@ -106,11 +119,13 @@ class EngineHost:
                 self.stop(handing_over=True)
             case [control.RETIRE]:
                 self._is_retired = True
+                self.leaving.set()
         guest.say(words.END, "0")
 
     def _status(self) -> dict[str, Any]:
         clients = [client for client in self._guests.values() if client is not None]
-        return engine_status(self._engine, self._workspaces, clients, self._started_at)
+        status = engine_status(self._engine, self._workspaces, clients, self._started_at)
+        return {**status, "http": self._http_address()}
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._guests.pop(task, None)

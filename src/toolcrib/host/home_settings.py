@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import home_folder
@@ -17,11 +17,12 @@ log = logging.getLogger(__name__)
 
 
 class HomeSettings:
-    """Read at the start and again at each edit; one that can't be read leaves everything as it is."""
+    """Read at the start and again at each edit, after which `when_edited` is called; one that can't be read leaves everything as it is."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self.settings = Settings()
+        self.when_edited: Callable[[], None] = lambda: None
         self.read()
 
     def read(self) -> Settings:
@@ -39,6 +40,7 @@ class HomeSettings:
         before = self.settings
         if await asyncio.to_thread(self.read) != before:
             await engine.configure(self.settings)
+            self.when_edited()
 
     async def follow(self, engine: Engine) -> None:
         """Hand every edit to the engine, for as long as this runs."""

@@ -14,9 +14,11 @@ from toolcrib.config.paths import Paths
 from toolcrib.connector.control import RETIRE, other_places, told
 from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.place import EnginePlace
+from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.home_settings import HomeSettings
+from toolcrib.host.http_face import HttpFace
 from toolcrib.host.workspaces import SharedWorkspaces
 from toolcrib.server.process_memory import give_back, settle, share_memory
 from toolcrib.telemetry.logs import log_to_stderr
@@ -55,38 +57,57 @@ def _retire_others(place: EnginePlace) -> None:
 
 
 async def _serve(claim: Claim) -> None:
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(LoopErrors(time.monotonic))
+    asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     home = HomeSettings(os.environ)
-
-    def idle_seconds() -> float:
-        return home.settings.engine_idle_stop_seconds
-
     async with open_engine(home.settings, env=os.environ, face=FACE, when_learnt=give_back) as engine:
         settle()
-        workspaces = SharedWorkspaces(engine, idle_seconds)
-        host = EngineHost(engine, claim, workspaces, idle_seconds)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, host.stop)
-        reloads: set[asyncio.Task[None]] = set()
+        await EngineProcess(engine, home, claim).run()
+    log.info("the engine has ended")
 
-        async def reload() -> None:
-            await home.take_over(engine)
-            await workspaces.reload()
 
-        def start_reload() -> None:
-            task = asyncio.create_task(reload())
-            reloads.add(task)
-            task.add_done_callback(reloads.discard)
+class EngineProcess:
+    """What runs in the process of a shared engine, beside the engine itself."""
 
-        loop.add_signal_handler(signal.SIGHUP, start_reload)
-        following = asyncio.create_task(home.follow(engine))
+    def __init__(self, engine: Engine, home: HomeSettings, claim: Claim) -> None:
+        self._engine = engine
+        self._home = home
+        self._claim = claim
+        self._workspaces = SharedWorkspaces(engine, lambda: home.settings.engine_idle_stop_seconds)
+        self._host = EngineHost(engine, claim, self._workspaces, self._idle_seconds, lambda: self._http.address)
+        self._http = HttpFace(self._workspaces, lambda: home.settings, os.environ, self._host.look_again)
+        home.when_edited = self._http.look_again
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Serve until the host is told to stop, or nobody needs it."""
+        self._handle_signals()
+        following = asyncio.create_task(self._home.follow(self._engine))
+        listening = asyncio.create_task(self._http.run(self._host.leaving))
+        retiring = asyncio.create_task(asyncio.to_thread(_retire_others, self._claim.place))
         log.info("the engine runs")
-        retiring = asyncio.create_task(asyncio.to_thread(_retire_others, claim.place))
         try:
-            await host.run()
+            await self._host.run()
+            await listening
         finally:
             following.cancel()
-            await workspaces.close()
+            await self._workspaces.close()
             await asyncio.gather(following, retiring, return_exceptions=True)
-    log.info("the engine has ended")
+
+    def _idle_seconds(self) -> float | None:
+        """How long nobody may be there; for ever while it serves HTTP."""
+        return None if self._http.address else self._home.settings.engine_idle_stop_seconds
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._host.stop)
+        loop.add_signal_handler(signal.SIGHUP, self._start_reload)
+
+    def _start_reload(self) -> None:
+        task = asyncio.create_task(self._reload())
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+
+    async def _reload(self) -> None:
+        await self._home.take_over(self._engine)
+        await self._workspaces.reload()

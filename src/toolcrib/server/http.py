@@ -117,6 +117,9 @@ async def serve_http(
         seconds = grace_seconds()
         server.config.timeout_graceful_shutdown = math.ceil(seconds) + 1
         server.should_exit = True
+        # At once: whoever listens here next may be waiting for the address.
+        for accepting in getattr(server, "servers", ()):  # none before it has begun
+            accepting.close()
         await doorway.close(seconds)
         await asyncio.wait({serving}, timeout=CLOSING_SECONDS)
         if serving.done():
