@@ -29,7 +29,8 @@ COPY --from=build /opt/toolcrib /opt/toolcrib
 ENV PATH=/opt/toolcrib/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HOME=/data \
-    TOOLCRIB_HOME=/data
+    TOOLCRIB_HOME=/data \
+    TOOLCRIB_ENGINE_ENABLED=false
 VOLUME /data
 EXPOSE 8665
 USER toolcrib
