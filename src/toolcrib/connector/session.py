@@ -64,12 +64,13 @@ def _is_pipe(descriptor: int) -> bool:
 
 
 class ConnectorSession:
-    """One client's session, also across engines: the journal says how far the last one got."""
+    """One client's session, also across engines: what it keeps says how far the last one got."""
 
     def __init__(self, place: EnginePlace, arguments: Sequence[str]) -> None:
         self._place = place
         self._arguments = list(arguments)
-        self._journal = _unnamed_file()
+        # The journal of the session, what came from the client and what goes to it, and a pipe for input on its way.
+        self._kept = (_unnamed_file(), _unnamed_file(), _unnamed_file(), *os.pipe())
         self._link: EngineLink | None = None
         self._is_taken = False
         self._losses: list[float] = []
@@ -108,7 +109,7 @@ class ConnectorSession:
     def _with_engine(self) -> int:
         self._link = link = self._reached()
         try:
-            link.greet(own_hello(STDIO, VERSION, self._arguments), [0, 1, self._journal])
+            link.greet(own_hello(STDIO, VERSION, self._arguments), [0, 1, *self._kept])
             return self._listen(link)
         except (BrokenPipeError, ConnectionResetError):
             raise EngineLost("the engine ended") from None

@@ -16,7 +16,7 @@ from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.hello import COMMAND, CONTROL, STDIO, BadHello
 from toolcrib.engine.engine import Engine
 from toolcrib.host.command_guest import CommandGuest
-from toolcrib.host.guest import Guest
+from toolcrib.host.guest import MOST_DESCRIPTORS, Guest
 from toolcrib.host.status import engine_status
 from toolcrib.host.stdio_guest import StdioGuest
 from toolcrib.host.workspaces import SharedWorkspaces
@@ -103,7 +103,7 @@ class EngineHost:
             self._control(guest)
         elif guest.hello.version != VERSION:
             guest.say(words.ALONE, f"the engine that runs has version {VERSION}")
-        elif guest.hello.kind == STDIO and len(guest.descriptors) == 3 and task is not None:
+        elif guest.hello.kind == STDIO and len(guest.descriptors) == MOST_DESCRIPTORS and task is not None:
             client = self._guests[task] = StdioGuest(guest, self._workspaces)
             await client.run()
         elif guest.hello.kind == COMMAND and len(guest.descriptors) == 3:

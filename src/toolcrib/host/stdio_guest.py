@@ -15,8 +15,9 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.host.guest import Guest
 from toolcrib.host.workspaces import ClientView, SharedWorkspaces, parsed_options
-from toolcrib.server.session_journal import FileJournal, read_progress
-from toolcrib.server.stdio import serve_pipes
+from toolcrib.server.kept_session import KeptSession
+from toolcrib.server.session_journal import FileJournal
+from toolcrib.server.stdio import serve_kept
 
 log = logging.getLogger(__name__)
 
@@ -92,16 +93,12 @@ class StdioGuest:
         self._guest.say(*((words.AGAIN,) if self._is_handing_over else (words.END, str(exits.OK))))
 
     async def _serve_pipes(self, gateway: Gateway) -> None:
-        read_fd, write_fd, journal_fd = self._guest.descriptors
-        progress = read_progress(journal_fd, gateway.settings.max_stdio_line_bytes)
-        journal = self._journal = FileJournal(journal_fd, progress)
-        await serve_pipes(
+        kept = KeptSession(self._guest.descriptors)
+        self._journal = kept.journal
+        await serve_kept(
             gateway,
-            read_fd,
-            write_fd,
+            kept,
             self._stop,
-            journal=journal,
-            progress=progress,
             is_gone=lambda: self._is_gone,
             when_begun=lambda: self._guest.say(words.TAKEN),
             when_drained=self._drained,

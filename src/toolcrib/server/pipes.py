@@ -8,14 +8,14 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import BinaryIO
 
-from toolcrib.server.session_journal import TOO_LONG, Journal
 from toolcrib.wire.jsonrpc import Json
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
+# Fed instead of a line that has too many bytes. Not JSON, so it is answered with a parse error like any other broken line.
+TOO_LONG = b"line too long"
 READ_BYTES = 256 * 1024
 # A client that leaves so much unread is not listened to until it has read it.
 MOST_UNREAD_BYTES = 64 * 1024 * 1024
@@ -44,9 +44,8 @@ def protocol_streams() -> Iterator[tuple[int, int]]:
 class _Lines(asyncio.Protocol):
     """Feeds whole lines as they arrive and tells when the other side is done."""
 
-    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int], journal: Journal) -> None:
+    def __init__(self, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
         self._feed = feed
-        self._journal = journal
         self._max_line_bytes = max_line_bytes
         self._splitter = LineSplitter(max_line_bytes())
         self._transport: asyncio.BaseTransport | None = None
@@ -58,21 +57,18 @@ class _Lines(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         size_reads(self._transport, len(data))
-        self._journal.received(data)
-        self.take(data)
+        self._take(data)
 
-    def take(self, data: bytes) -> None:
-        """Feed the lines that these bytes complete."""
+    def _take(self, data: bytes) -> None:
         self._splitter.max_bytes = self._max_line_bytes()
         dropped = self._splitter.dropped
         for line in self._splitter.feed(data):
             self._feed(line)
         if self._splitter.dropped > dropped:
             self._feed(TOO_LONG)
-        self._journal.settled(data)
 
     def eof_received(self) -> None:
-        self.take(b"\n")  # the last line may lack its end
+        self._take(b"\n")  # the last line may lack its end
 
     def connection_lost(self, _: Exception | None) -> None:
         if not self.ended.done():
@@ -85,22 +81,12 @@ class LineReader:
     While it is paused nothing is read, so that a client that sends more and more has to wait.
     """
 
-    def __init__(
-        self,
-        fd: int,
-        feed: Callable[[bytes], None],
-        max_line_bytes: Callable[[], int],
-        *,
-        journal: Journal | None = None,
-        unfed: bytes = b"",
-    ) -> None:
+    def __init__(self, fd: int, feed: Callable[[bytes], None], max_line_bytes: Callable[[], int]) -> None:
         self._fd = fd
-        self._lines = _Lines(feed, max_line_bytes, journal or Journal())
-        self._unfed = unfed
+        self._lines = _Lines(feed, max_line_bytes)
         self._transport: asyncio.ReadTransport | None = None
 
     async def run(self) -> None:
-        self._lines.take(self._unfed)
         source = os.fdopen(os.dup(self._fd), "rb", buffering=0) if _can_be_polled(self._fd) else None
         if source is None or not await self._connect(source):
             await _read_in_thread(self._fd, self._lines)
@@ -145,16 +131,14 @@ def _can_be_polled(fd: int) -> bool:
 class _WriteEnd(asyncio.BaseProtocol):
     """Tells when a pipe we write to is full, empty, and done with."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self) -> None:
         self.on_empty: Callable[[], None] = lambda: None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def pause_writing(self) -> None:
-        self._journal.torn(is_torn=True)
+        """Nothing: the reader is paused where too much is left unread."""
 
     def resume_writing(self) -> None:
-        self._journal.torn(is_torn=False)
         self.on_empty()
 
     def connection_lost(self, _: Exception | None) -> None:
@@ -171,16 +155,15 @@ class LineWriter:
         self._reader: LineReader | None = None
 
     @classmethod
-    async def open(cls, fd: int, journal: Journal | None = None) -> LineWriter:
+    async def open(cls, fd: int) -> LineWriter:
         target = os.fdopen(os.dup(fd), "wb", buffering=0)
-        end = partial(_WriteEnd, journal or Journal())
         try:
-            pipe = await asyncio.get_running_loop().connect_write_pipe(end, target)
+            pipe = await asyncio.get_running_loop().connect_write_pipe(_WriteEnd, target)
         except (ValueError, OSError, NotImplementedError):
             target.close()
             return cls(fd, None)
         make_roomy(pipe[0])
-        pipe[0].set_write_buffer_limits(high=0)  # we are told of every line that the client has only in part
+        pipe[0].set_write_buffer_limits(high=0)  # we are told when the client has read everything
         return cls(fd, pipe)
 
     def hold_back(self, reader: LineReader) -> None:

@@ -1,19 +1,19 @@
-"""How far a stdio session got, written where it outlives us: another engine goes on from there."""
+"""How far a stdio session got, written where it outlives us: another engine goes on from there.
+
+What the client sent and what it is told are kept beside it (`kept_input`, `kept_output`); the journal says which lines were
+dealt with, which calls run, and up to where the output may be sent. Records count once they are committed.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from toolcrib.wire.jsonrpc import RequestId
-from toolcrib.wire.lines import LineSplitter
-
-# Fed instead of a line that has too many bytes. Not JSON, so it is answered with a parse error like any other broken line.
-TOO_LONG = b"line too long"
 
 # Beyond this the journal is written anew with only what still matters.
 MOST_BYTES = 256 * 1024
@@ -25,12 +25,6 @@ _decode = msgspec.json.decode
 class Journal:
     """What a session tells as it goes on. This one keeps nothing, for a session that ends with its process."""
 
-    def received(self, data: bytes) -> None:
-        """These bytes were taken from the client; nothing was done about them yet."""
-
-    def settled(self, data: bytes) -> None:
-        """Every whole line of what was last received is dealt with."""
-
     def fed(self) -> None:
         """One more line was answered, or needs no answer."""
 
@@ -38,13 +32,10 @@ class Journal:
         """One more line was a call, which runs now."""
 
     def ended(self, id: RequestId) -> None:
-        """A call was answered, or cancelled."""
+        """A call was answered by what was written last, or cancelled."""
 
     def met(self, session: Mapping[str, Any]) -> None:
         """What is known of the client by now."""
-
-    def torn(self, *, is_torn: bool) -> None:
-        """Whether the client has only part of the last line that was written."""
 
 
 @dataclass(slots=True)
@@ -53,8 +44,13 @@ class Progress:
 
     session: dict[str, Any] = field(default_factory=dict)
     running: dict[RequestId, None] = field(default_factory=dict)
-    unfed: bytes = b""
-    is_torn: bool = False
+    # How many of the lines in the kept input were dealt with.
+    fed: int = 0
+    # The kept output up to here may be sent; what is behind it was never finished.
+    output_end: int = 0
+    # Where the ends of long lines are, whose beginnings only the engine had, and the calls that they answer.
+    long_lines: list[tuple[int, int]] = field(default_factory=list)
+    answered_at: dict[RequestId, int] = field(default_factory=dict)
 
 
 class FileJournal(Journal):
@@ -64,121 +60,139 @@ class FileJournal(Journal):
         self._descriptor = descriptor
         self._session = progress.session
         self._running = dict(progress.running)
-        self._is_torn = progress.is_torn
+        # Long lines that the client may not have yet, and the calls that they answer.
+        self._long_lines: list[tuple[int, int]] = []
+        self._answered_at: dict[RequestId, int] = {}
+        self._long_end = 0
+        self._records: list[bytes] = []
+        self._output_end = progress.output_end
         self._is_handed_over = False
         self._size = 0
-        self._write_anew(progress.unfed)
-
-    def received(self, data: bytes) -> None:
-        self._append(b"I", data)
-
-    def fed(self) -> None:
-        self._append(b"L")
-
-    def settled(self, data: bytes) -> None:
-        if self._size > MOST_BYTES and data.endswith(b"\n"):
-            self._write_anew()
-
-    def met(self, session: Mapping[str, Any]) -> None:
-        self._session = dict(session)
-        self._append(b"S", _encode(session))
-
-    def started(self, id: RequestId) -> None:
-        self._running[id] = None
-        self._append(b"+", _encode(id))
-
-    def ended(self, id: RequestId) -> None:
-        if id in self._running and not self._is_handed_over:
-            del self._running[id]
-            self._append(b"-", _encode(id))
-
-    def torn(self, *, is_torn: bool) -> None:
-        self._is_torn = is_torn
-        self._append(b"T" if is_torn else b"W")
-
-    def hand_over(self) -> None:
-        """Leave it to another engine to answer what still runs: it is cancelled here, and that is no end."""
-        self._is_handed_over = True
+        self.write_anew(progress.fed)
 
     @property
     def session(self) -> Mapping[str, Any]:
         """What is known of the client."""
         return self._session
 
-    def _write_anew(self, unfed: bytes = b"") -> None:
-        records = [_record(b"S", _encode(self._session)), *(_record(b"R", _encode(id)) for id in self._running)]
-        if self._is_torn:
-            records.append(_record(b"T"))
-        if unfed:
-            records.append(_record(b"I", unfed))
+    @property
+    def is_large(self) -> bool:
+        return self._size > MOST_BYTES
+
+    def fed(self) -> None:
+        self._add(b"L")
+
+    def met(self, session: Mapping[str, Any]) -> None:
+        self._session = dict(session)
+        self._add(b"S", _encode(session))
+
+    def started(self, id: RequestId) -> None:
+        self._running[id] = None
+        self._add(b"L")
+        self._add(b"R", _encode(id))
+
+    def ended(self, id: RequestId) -> None:
+        if id in self._running and not self._is_handed_over:
+            del self._running[id]
+            self._add(b"-", _encode(id))
+            if self._long_end:
+                self._answered_at[id] = self._long_end
+                self._add(b"A", _encode((id, self._long_end)))
+
+    def wrote(self, *, long_line: tuple[int, int] | None = None) -> None:
+        """A line was put into the output; of a long one only the end, which is here."""
+        self._long_end = long_line[1] if long_line else 0
+        if long_line:
+            self._long_lines.append(long_line)
+            self._add(b"T", _encode(long_line))
+
+    def delivered(self) -> None:
+        """The client has all of the output, which begins anew."""
+        self._long_lines.clear()
+        self._answered_at.clear()
+        self._output_end = 0
+        self._add(b"Z")
+        self.commit(0)
+
+    def commit(self, output_end: int) -> None:
+        """Write down what happened, before the client or a server can learn of it."""
+        if output_end != self._output_end:
+            self._add(b"E", b"%d" % output_end)
+            self._output_end = output_end
+        if self._records:
+            self._size += os.write(self._descriptor, b"".join((*self._records, _record(b"."))))
+            self._records.clear()
+
+    def hand_over(self) -> None:
+        """Leave it to another engine to answer what still runs: it is cancelled here, and that is no end."""
+        self._is_handed_over = True
+
+    def write_anew(self, fed: int) -> None:
+        """Keep only what matters from now on; everything is committed, and so many lines of the kept input are fed."""
+        self._records = [
+            _record(b"S", _encode(self._session)),
+            *(_record(b"R", _encode(id)) for id in self._running),
+            _record(b"F", b"%d" % fed),
+            _record(b"E", b"%d" % self._output_end),
+            *(_record(b"T", _encode(line)) for line in self._long_lines),
+            *(_record(b"A", _encode(answer)) for answer in self._answered_at.items()),
+        ]
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        self._size = os.write(self._descriptor, b"".join(records))
+        self._size = 0
+        self.commit(self._output_end)
 
-    def _append(self, letter: bytes, body: bytes = b"") -> None:
-        self._size += os.write(self._descriptor, _record(letter, body))
+    def _add(self, letter: bytes, body: bytes = b"") -> None:
+        self._records.append(_record(letter, body))
 
 
 def _record(letter: bytes, body: bytes = b"") -> bytes:
     return b"%b%d\n%b" % (letter, len(body), body)
 
 
-def read_progress(descriptor: int, max_line_bytes: int) -> Progress:
-    """What the journal of a former engine says; a last record that was cut off does not count."""
-    progress, lines = Progress(), _ReceivedLines(max_line_bytes)
-    for letter, body in _records(_content(descriptor)):
-        match letter:
-            case b"I":
-                lines.receive(body)
-            case b"L":
-                lines.fed += 1
-            case b"S":
-                progress.session = _decode(body)
-            case b"+":
-                lines.fed += 1
-                progress.running[_decode(body)] = None
-            case b"R":
-                progress.running[_decode(body)] = None
-            case b"-":
-                progress.running.pop(_decode(body), None)
-            case b"T" | b"W":
-                progress.is_torn = letter == b"T"
-    progress.unfed = lines.unfed
+def read_progress(descriptor: int) -> Progress:
+    """What the journal of a former engine says; records that were not committed do not count."""
+    progress = Progress()
+    size = os.fstat(descriptor).st_size
+    for committed in _committed(os.pread(descriptor, size, 0)):
+        for letter, body in committed:
+            _apply(progress, letter, body)
     return progress
 
 
-class _ReceivedLines:
-    """The lines that a former engine received, cut as it cut them."""
+def _apply(progress: Progress, letter: bytes, body: bytes) -> None:
+    match letter:
+        case b"L":
+            progress.fed += 1
+        case b"F":
+            progress.fed = int(body)
+        case b"S":
+            progress.session = _decode(body)
+        case b"R":
+            progress.running[_decode(body)] = None
+        case b"-":
+            progress.running.pop(_decode(body), None)
+        case b"A":
+            id, end = _decode(body)
+            progress.answered_at[id] = end
+        case b"T":
+            progress.long_lines.append(_decode(body, type=tuple[int, int]))
+        case b"E":
+            progress.output_end = int(body)
+        case b"Z":
+            progress.output_end = 0
+            progress.long_lines.clear()
+            progress.answered_at.clear()
 
-    def __init__(self, max_line_bytes: int) -> None:
-        self._splitter = LineSplitter(max_line_bytes)
-        self._lines: list[bytes] = []
-        self._rest = b""
-        self.fed = 0
 
-    def receive(self, data: bytes) -> None:
-        dropped = self._splitter.dropped
-        self._lines += self._splitter.feed(data)
-        self._lines += [TOO_LONG] * (self._splitter.dropped > dropped)
-        self._rest = data.rpartition(b"\n")[2] if b"\n" in data else self._rest + data
-
-    @property
-    def unfed(self) -> bytes:
-        """What nothing was done about, and the beginning of a line whose end is still to come."""
-        return b"".join(line + b"\n" for line in self._lines[self.fed :]) + self._rest
-
-
-def _content(descriptor: int) -> bytes:
-    size = os.fstat(descriptor).st_size
-    return os.pread(descriptor, size, 0) if size else b""
-
-
-def _records(data: bytes) -> list[tuple[bytes, bytes]]:
+def _committed(data: bytes) -> Iterator[list[tuple[bytes, bytes]]]:
     records, position = [], 0
     while (end := data.find(b"\n", position)) > position:
-        length = int(data[position + 1 : end])
-        if end + 1 + length > len(data):
-            break
-        records.append((data[position : position + 1], data[end + 1 : end + 1 + length]))
-        position = end + 1 + length
-    return records
+        begin, length = end + 1, int(data[position + 1 : end])
+        if begin + length > len(data):
+            return
+        records.append((data[position : position + 1], data[begin : begin + length]))
+        if records[-1][0] == b".":
+            yield records
+            records = []
+        position = begin + length

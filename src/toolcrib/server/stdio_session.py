@@ -33,8 +33,6 @@ class StdioSession:
 
     def resume(self, progress: Progress) -> None:
         """Go on where another engine stopped: whatever was running is told to have an unknown outcome."""
-        if progress.is_torn:
-            self._write()
         if progress.session:
             self._era = resumed_era(progress.session["era"], self._answers)
             self.calls.session = progress.session["session"]

@@ -17,10 +17,17 @@ USUAL_BYTES = 64 * 1024
 def make_roomy(transport: asyncio.BaseTransport | None) -> None:
     """Ask for a larger pipe; where that is refused, or it is no pipe, it stays as it is."""
     pipe = transport.get_extra_info("pipe") if transport is not None else None
-    if pipe is not None and sys.platform == "linux":
-        with suppress(OSError, ValueError):  # refused, or closed already
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, ROOMY_BYTES)
+    if pipe is not None:
+        with suppress(ValueError):  # closed already
+            make_pipe_roomy(pipe.fileno())
     size_reads(transport, 0)
+
+
+def make_pipe_roomy(descriptor: int) -> None:
+    """The same for the descriptor of a pipe."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # refused, or no pipe
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, ROOMY_BYTES)
 
 
 def size_reads(transport: asyncio.BaseTransport | None, last_bytes: int) -> None:
