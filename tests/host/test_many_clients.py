@@ -155,6 +155,7 @@ async def test_a_setting_that_is_the_same_for_all_clients_comes_from_the_person_
     other.write_text(json.dumps({"discovery": {"callTimeout": 5, "maxResultBytes": 9000}}))
     async with shared.lines(*shared.command[:4], str(other), "serve") as client:
         await client.initialize()
+        await client.leave()
 
     assert "callTimeout: not used for this client" in shared.complaints
 
