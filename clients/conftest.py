@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path) -> Sandbox:
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     made = Sandbox(tmp_path / "home")
     made.folder.mkdir(parents=True)
-    return made
+    yield made
+    made.toolcrib("engine", "stop")
