@@ -4,13 +4,15 @@ import asyncio
 import os
 import signal
 import stat
+import subprocess
+import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.host.shared_engine import SharedWorkshop
-from tests.journeys.stdio_gateway import MODES, ask, eventually, execution, line_failure, run
+from tests.journeys.stdio_gateway import BOUND_SECONDS, MODES, ask, eventually, execution, line_failure, run
 from tests.servers.launch import Launch
 from toolcrib.cli import exits
 
@@ -236,3 +238,21 @@ async def test_a_client_that_does_not_read_its_pipe_delays_nobody(shared: Shared
         for n in range(20):
             assert (await other.execute(n, "desk", "echo", text="y"))["content"][0]["text"] == "y"
         deaf.process._transport.get_pipe_transport(1).resume_reading()
+
+
+async def test_an_engine_that_is_ended_while_it_starts_leaves_no_socket_behind(shared: SharedWorkshop):
+    shared.configure({})
+    shared.place.make_folder()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "toolcrib.connector.engine_main", *(shared.place.folder, shared.place.house)),
+        shared.place.name,
+        stdout=subprocess.PIPE,
+        env=shared.environment,
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(BOUND_SECONDS):
+        await process.stdout.readline()  # it listens, and has everything else still to load
+        process.terminate()
+        await process.wait()
+
+    assert not Path(shared.place.socket).exists()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -64,6 +65,8 @@ def _listening(path: str) -> socket.socket:
 def main() -> int:
     place = EnginePlace(*sys.argv[1:4])
     place.check()
+    # Until the engine sees to it itself: one that is ended while it starts leaves no socket behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         claim = Claim(place)
     except Occupied:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from toolcrib.connector import words
 from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.hello import COMMAND, CONTROL, STDIO, BadHello
+from toolcrib.connector.take_place import DONE, MAKE_WAY, REFUSED
 from toolcrib.host.command_guest import CommandGuest
 from toolcrib.host.guest import Guest
 from toolcrib.host.stdio_guest import StdioGuest
@@ -24,12 +25,23 @@ LEAVING_SECONDS = 10.0
 
 
 class EngineHost:
-    """Serves whoever comes by the socket until it is told to stop, or nobody came for a while."""
+    """Serves whoever comes by the socket until it is told to stop, or nobody came for a while.
 
-    def __init__(self, claim: Claim, workspaces: SharedWorkspaces, idle_seconds: Callable[[], float | None]) -> None:
+    One that makes no way stays until a person stops it, whatever other engines there are.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        workspaces: SharedWorkspaces,
+        idle_seconds: Callable[[], float | None],
+        *,
+        makes_way: bool = True,
+    ) -> None:
         self._claim = claim
         self._workspaces = workspaces
         self._idle_seconds = idle_seconds
+        self._makes_way = makes_way
         self._guests: dict[asyncio.Task[None], StdioGuest | None] = {}
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -100,11 +112,16 @@ class EngineHost:
                 self.stop()
             case ["restart"]:
                 self.stop(handing_over=True)
-            case ["retire"]:
+            case [word] if word == MAKE_WAY and self._makes_way:
+                self.stop(handing_over=True)
+            case ["retire"] if self._makes_way:
                 self._is_retired = True
                 self.leaving.set()
                 self._changed.set()
-        guest.say(words.END, "0")
+            case _:
+                guest.say(words.END, REFUSED)
+                return
+        guest.say(words.END, DONE)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._guests.pop(task, None)
