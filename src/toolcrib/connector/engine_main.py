@@ -34,9 +34,13 @@ class Claim:
         except BlockingIOError:
             os.close(self._lock)
             raise Occupied(place.lock) from None
-        os.ftruncate(self._lock, 0)
-        os.write(self._lock, b"%d\n" % os.getpid())  # for people, and for a command that finds no one listening
-        self.listener = _listening(place.socket)
+        try:
+            os.ftruncate(self._lock, 0)
+            os.write(self._lock, b"%d\n" % os.getpid())  # for people, and for a command that finds no one listening
+            self.listener = _listening(place.socket)
+        except OSError:
+            os.close(self._lock)
+            raise
 
     def give_up(self) -> None:
         """Let clients find nobody here; a new engine may take the place."""
