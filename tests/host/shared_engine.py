@@ -46,6 +46,18 @@ class SharedWorkshop(Workshop):
             # It gives up its place first, and then all that it has open.
             wait_until(lambda pids=pids: not any(map(read_process, pids)))
 
+    def processes(self, **variables: str) -> set[int]:
+        """Those that carry the tag and these variables; without any, the engines too, which do not carry it."""
+        engines = set() if variables else {pid for pid in _running() if self._is_engine(pid)}
+        return super().processes(**variables) | engines
+
+    def _is_engine(self, pid: int) -> bool:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return False
+        return b"toolcrib.connector.engine_main" in words and str(self.home / "engine").encode() in words
+
     def left_behind(self) -> list[str]:
         with suppress(AssertionError):
             wait_until(lambda: not self.processes())
@@ -63,6 +75,10 @@ def wait_until(is_so: Callable[[], bool], seconds: float = BOUND_SECONDS) -> Non
     while not is_so():
         assert time.monotonic() < deadline, f"still not so after {seconds} s"
         time.sleep(0.02)
+
+
+def _running() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def _holder(lock: Path) -> int | None:

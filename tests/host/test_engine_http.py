@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from tests.host.engine_over_http import EngineOverHttp, is_served
 from tests.host.shared_engine import SharedWorkshop
 from tests.journeys.http_gateway import MODES as HTTP_MODES
 from tests.journeys.http_gateway import connect
-from tests.journeys.stdio_gateway import MODES, eventually, run
+from tests.journeys.stdio_gateway import MODES, ask, eventually, execute, failure, run
 
 FREE_PORT = {"port": 0}
 SOON = {"reloadInterval": 0.05}
@@ -131,3 +133,39 @@ async def test_an_engine_that_ends_answers_a_call_over_http_first(shared: Shared
 
             assert await call == "waited"
     await eventually(lambda: not shared.processes())
+
+
+async def test_a_client_over_http_sees_nothing_of_a_configuration_that_only_a_client_on_pipes_named(
+    shared: SharedWorkshop,
+):
+    shared.configure({"desk": shared.scripted("desk")}, engine={"http": True}, http=FREE_PORT)
+    engine = EngineOverHttp(shared)
+    project = shared.folder / "project.json"
+    project.write_text(json.dumps({"discovery": {"servers": {"vault": shared.scripted("vault").entry()}}}))
+
+    async with shared.lines(sys.executable, "-m", "toolcrib", "--config", str(project), "serve") as client:
+        await client.initialize()
+        assert (await client.execute(1, "vault", "echo", text="x"))["content"][0]["text"] == "x"
+        await eventually(lambda: engine.url)
+        async with connect(engine, "auto") as over_http:
+            listed = await ask(over_http, "list_mcp_servers")
+            refused = failure(await execute(over_http, "vault", "echo", text="y"))
+
+        assert [server["name"] for server in listed["servers"]] == ["desk"]
+        assert refused["code"] == "SERVER_NOT_FOUND"
+        assert len(shared.engines()) == 1
+
+
+async def test_a_configuration_that_a_client_names_does_not_make_the_engine_listen(shared: SharedWorkshop):
+    shared.configure({}, **SOON)
+    project = shared.folder / "project.json"
+    project.write_text(json.dumps({"discovery": {"engine": {"http": True}, "http": FREE_PORT}}))
+
+    async with shared.lines(sys.executable, "-m", "toolcrib", "--config", str(project), "serve") as client:
+        await client.initialize()
+        await client.call(1, "list_mcp_servers")
+        shared.configure({}, engine={"http": True}, http=FREE_PORT | {"path": "/own"}, **SOON)
+        url = await eventually(lambda: EngineOverHttp(shared).url)
+
+        assert url.endswith("/own")
+        assert shared.log.read_text().count("are served at") == 1

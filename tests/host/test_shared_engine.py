@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import stat
+import subprocess
+import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -329,3 +331,21 @@ async def test_a_connector_loads_hardly_anything(shared: SharedWorkshop):
         f"toolcrib.connector{part}" for part in ("", ".hello", ".link", ".main", ".place", ".session", ".words")
     }
     assert not {"asyncio", "json", "pathlib", "subprocess", "logging", "msgspec", "dataclasses"} & set(loaded)
+
+
+async def test_an_engine_that_is_ended_while_it_starts_leaves_no_socket_behind(shared: SharedWorkshop):
+    shared.configure({})
+    shared.place.make_folder()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "toolcrib.connector.engine_main", *(shared.place.folder, shared.place.house)),
+        shared.place.name,
+        stdout=subprocess.PIPE,
+        env=shared.environment,
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(BOUND_SECONDS):
+        await process.stdout.readline()  # it listens, and has everything else still to load
+        process.terminate()
+        await process.wait()
+
+    assert not Path(shared.place.socket).exists()

@@ -103,10 +103,10 @@ def write_config(folder: Path, servers: Mapping[str, Any], **discovery: Any) -> 
 
 @contextmanager
 def gateway_process(
-    folder: Path, config: Path, environment: Mapping[str, str], *options: str
+    folder: Path, config: Path, environment: Mapping[str, str], *options: str, home: Path | None = None
 ) -> Iterator[RunningGateway]:
     """Start the gateway on a free port and wait until it says where; it is gone at the end, whatever happened."""
-    home, out, err = folder / "home", folder / "stdout.txt", folder / "stderr.txt"
+    home, out, err = home or folder / "home", folder / "stdout.txt", folder / "stderr.txt"
     env = {**environment, "TOOLCRIB_HOME": str(home)}
     with out.open("wb") as stdout, err.open("wb") as stderr:
         command = command_line(config, "--port", "0", *options)

@@ -10,8 +10,9 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -20,6 +21,7 @@ import pytest
 from tests.journeys.http_gateway import (
     BOUND_SECONDS,
     MODES,
+    RunningGateway,
     command_line,
     connect,
     eventually,
@@ -34,10 +36,26 @@ if sys.platform != "win32":
     import resource
 
 CLIENTS, CALLS = 20, 10
+# The gateway has the process for itself, or is the engine that clients on pipes would share.
+WAYS = ("alone", "engine") if sys.platform != "win32" else ("alone",)
+
+Serve = Callable[[Path], AbstractContextManager[RunningGateway]]
+
+
+@pytest.fixture(params=WAYS)
+def serve(request: pytest.FixtureRequest, tmp_path: Path, process_environment: dict[str, str]) -> Iterator[Serve]:
+    """`toolcrib serve --http` with a configuration, in each way that there is."""
+    if request.param == "alone":
+        yield lambda config: gateway_process(tmp_path, config, process_environment)
+        return
+    shared = {name: value for name, value in process_environment.items() if name != "TOOLCRIB_ENGINE_ENABLED"}
+    # The path of a socket must be short, and those of pytest are not.
+    with tempfile.TemporaryDirectory(prefix="tc") as home:
+        yield lambda config: gateway_process(tmp_path, config, shared, home=Path(home))
 
 
 async def test_many_clients_of_both_eras_are_each_answered_right(
-    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch
+    tmp_path: Path, serve: Serve, everything_server: Launch
 ) -> None:
     config = write_config(tmp_path, {"everything": everything_server.entry()})
 
@@ -46,7 +64,7 @@ async def test_many_clients_of_both_eras_are_each_answered_right(
             calls = [run(client, "everything", "echo", message=f"{number}/{call}") for call in range(CALLS)]
             return await asyncio.gather(*calls)
 
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with serve(config) as gateway:
         answers = await asyncio.gather(*map(work, range(CLIENTS)))
         assert answers == [[f"Echo: {number}/{call}" for call in range(CALLS)] for number in range(CLIENTS)]
         assert gateway.stop() == 0
@@ -57,7 +75,7 @@ async def test_many_clients_of_both_eras_are_each_answered_right(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_sigterm_ends_it_and_its_children_while_a_call_runs(
-    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, mode: str
+    tmp_path: Path, serve: Serve, everything_server: Launch, mode: str
 ) -> None:
     config = write_config(tmp_path, {"everything": everything_server.entry()}, shutdownGrace=0.5)
     progressed = asyncio.Event()
@@ -66,7 +84,7 @@ async def test_sigterm_ends_it_and_its_children_while_a_call_runs(
         progressed.set()
 
     operation = long_operation(duration=60, steps=600)
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with serve(config) as gateway:
         async with connect(gateway, mode) as client, asyncio.timeout(BOUND_SECONDS):
             call = asyncio.create_task(client.call_tool("execute_tool", operation, progress_callback=hear))
             await progressed.wait()
@@ -81,7 +99,7 @@ async def test_sigterm_ends_it_and_its_children_while_a_call_runs(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_short_call_is_still_answered_after_sigterm(
-    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, mode: str
+    tmp_path: Path, serve: Serve, everything_server: Launch, mode: str
 ) -> None:
     config = write_config(tmp_path, {"everything": everything_server.entry()}, shutdownGrace=10)
     progressed = asyncio.Event()
@@ -90,7 +108,7 @@ async def test_a_short_call_is_still_answered_after_sigterm(
         progressed.set()
 
     operation = long_operation(duration=1, steps=10)
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with serve(config) as gateway:
         async with connect(gateway, mode) as client, asyncio.timeout(BOUND_SECONDS):
             await client.list_tools()  # or the client would ask for it after the call, of a gateway that is gone
             call = asyncio.create_task(client.call_tool("execute_tool", operation, progress_callback=hear))
@@ -114,12 +132,10 @@ def test_health_is_told_without_a_token_and_nothing_else_is(
             assert httpx2.get(gateway.origin + path).status_code == 401
 
 
-def test_the_token_is_kept_between_starts_and_shown_nowhere(
-    tmp_path: Path, process_environment: dict[str, str]
-) -> None:
+def test_the_token_is_kept_between_starts_and_shown_nowhere(tmp_path: Path, serve: Serve) -> None:
     tokens, config = [], write_config(tmp_path, {})
     for _ in range(2):
-        with gateway_process(tmp_path, config, process_environment) as gateway:
+        with serve(config) as gateway:
             tokens.append(gateway.token)
             assert stat.S_IMODE((gateway.home / "token").stat().st_mode) == 0o600
             assert gateway.token not in gateway.stdout + gateway.stderr
@@ -177,13 +193,11 @@ def few_open_files(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-async def test_sessions_are_limited_and_one_that_ends_makes_room(
-    tmp_path: Path, process_environment: dict[str, str]
-) -> None:
+async def test_sessions_are_limited_and_one_that_ends_makes_room(tmp_path: Path, serve: Serve) -> None:
     info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "many", "version": "1"}}
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info}
     config = write_config(tmp_path, {}, http={"maxSessions": 2})
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with serve(config) as gateway:
         headers = {"Authorization": f"Bearer {gateway.token}", "Accept": "application/json, text/event-stream"}
         with httpx2.Client(headers=headers, timeout=BOUND_SECONDS) as client:
             opened = [client.post(gateway.url, json=hello) for _ in range(3)]
@@ -192,8 +206,8 @@ async def test_sessions_are_limited_and_one_that_ends_makes_room(
             assert client.post(gateway.url, json=hello).status_code == 200
 
 
-def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, process_environment: dict[str, str]) -> None:
-    with gateway_process(tmp_path, write_config(tmp_path, {}), process_environment) as gateway:
+def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, serve: Serve) -> None:
+    with serve(write_config(tmp_path, {})) as gateway:
         gateway.process.send_signal(signal.SIGINT)
         assert gateway.process.wait(BOUND_SECONDS) == 0
         assert gateway.stderr == ""

@@ -118,7 +118,10 @@ def _stop(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
 
 
 def _restart(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
-    if told(place, RESTART) is not None and not _is_gone(place):
+    refusal = told(place, RESTART)
+    if refusal:
+        raise ToolcribError(f"the engine that runs is not restarted: {refusal}")
+    if refusal is not None and not _is_gone(place):
         return _still_there(output)
     started = _started(place)
     _tell(output, f"A new engine runs, process {started['pid']}.", {"running": True, "pid": started["pid"]})

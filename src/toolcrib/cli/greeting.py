@@ -14,12 +14,16 @@ from toolcrib.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How to connect and what to try; `own_entry` is what a client needs to start us itself."""
+    """How to connect and what to try; `own_entry` is what a client needs to start us itself.
+
+    Where it is shared, such a client finds this gateway instead of having one of its own.
+    """
 
     url: str
     servers: tuple[str, ...]
     token_file: Path
     own_entry: Mapping[str, Any]
+    is_shared: bool = False
 
     def print(self, out: Terminal) -> None:
         over_http = {"type": "http", "url": self.url, "headers": {"Authorization": "Bearer <the token>"}}
@@ -29,11 +33,15 @@ class Greeting:
         out.write()
         out.paragraph("Connect a client, for example with this entry in its file:")
         _print_entry(over_http, out)
-        out.paragraph("or let the client start it, with no token needed:")
+        out.paragraph(f"or let the client start it, with no token needed{self._what_is_shared}:")
         _print_entry(self.own_entry, out)
         out.write()
         out.paragraph('Then ask for something, such as "what time is it in Tokyo?". Ctrl+C stops.')
         out.stream.flush()
+
+    @property
+    def _what_is_shared(self) -> str:
+        return "; it then shares this gateway" if self.is_shared else ""
 
 
 def _print_entry(entry: Mapping[str, Any], out: Terminal) -> None:

@@ -33,8 +33,17 @@ log = logging.getLogger(__name__)
 def run(options: argparse.Namespace) -> int:
     log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ, with_time=True)
     share_memory()
-    asyncio.run(_serve(options))
+    if not _is_engine(options):
+        asyncio.run(_serve(options))
     return OK
+
+
+def _is_engine(options: argparse.Namespace) -> bool:
+    """Whether this process was the engine of all clients, and has ended by now."""
+    if not options.http or options.in_process or sys.platform == "win32":
+        return False
+    # Loaded by its name: what hosts an engine knows all commands, this one included.
+    return bool(import_module("toolcrib.host.foreground").serve(options))
 
 
 async def _serve(options: argparse.Namespace) -> None:
@@ -45,7 +54,7 @@ async def _serve(options: argparse.Namespace) -> None:
     async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
         settle()
         stop = asyncio.Event()
-        _handle_signals(stop, gateway)
+        handle_signals(stop.set, gateway)
         await serve(gateway, stop)
 
 
@@ -62,7 +71,8 @@ def _demo_settings(options: argparse.Namespace) -> Settings | None:
     return None if settings.servers else replace(settings, servers=demo_servers())
 
 
-def _handle_signals(stop: asyncio.Event, gateway: Gateway) -> None:
+def handle_signals(stop: Callable[[], None], gateway: Gateway) -> None:
+    """Ctrl+C and the end of the system stop a gateway, SIGHUP has it read its configuration again."""
     loop = asyncio.get_running_loop()
     reloads: set[asyncio.Task[None]] = set()
 
@@ -72,10 +82,10 @@ def _handle_signals(stop: asyncio.Event, gateway: Gateway) -> None:
         task.add_done_callback(reloads.discard)
 
     if sys.platform == "win32":
-        signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(stop.set))
+        signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(stop))
         return
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, reload)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,39 @@ from toolcrib.cli.output import Output
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
+from toolcrib.server.http import try_address
 from toolcrib.server.listening import listen
 
 
-async def serve(options: argparse.Namespace, gateway: Gateway, stop: asyncio.Event) -> None:
-    """Listen until `stop` is set; the person who started us is told where."""
+async def serve(
+    options: argparse.Namespace,
+    gateway: Gateway,
+    stop: asyncio.Event,
+    *,
+    is_shared: bool = False,
+    when_ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Listen until `stop` is set; the person who started us is told where, and whether other clients share it."""
     token_file = Paths.of(os.environ).token
-    await listen(
-        gateway,
-        host=options.host or gateway.settings.http_host,
-        port=gateway.settings.http_port if options.port is None else options.port,
-        token_file=token_file,
-        stop=stop,
-        on_ready=lambda address: _greet(gateway.settings, address, token_file, options),
-    )
+
+    def greet(address: str) -> None:
+        when_ready(address)
+        # Standard output is the person's who started us: no protocol is spoken there.
+        names = tuple(server.name for server in gateway.settings.servers)
+        greeting = Greeting(address, names, token_file, _own_entry(options), is_shared=is_shared)
+        greeting.print(Output.of(options).out)
+
+    host, port = _address(options, gateway.settings)
+    await listen(gateway, host=host, port=port, token_file=token_file, stop=stop, on_ready=greet)
+
+
+def check_address(options: argparse.Namespace, settings: Settings) -> None:
+    """Raise ConfigurationError where clients could not be served at the address that is asked for."""
+    try_address(*_address(options, settings))
+
+
+def _address(options: argparse.Namespace, settings: Settings) -> tuple[str, int]:
+    return options.host or settings.http_host, settings.http_port if options.port is None else options.port
 
 
 def _own_entry(options: argparse.Namespace) -> dict[str, Any]:
@@ -36,10 +56,3 @@ def _own_entry(options: argparse.Namespace) -> dict[str, Any]:
     demo = ["--demo"] if options.demo else []
     entry = {"command": launch.command, "args": [*launch.args, *demo], "env": dict(launch.env)}
     return {key: value for key, value in entry.items() if value}
-
-
-def _greet(settings: Settings, address: str, token_file: Path, options: argparse.Namespace) -> None:
-    """Standard output is the person's who started us: no protocol is spoken there."""
-    names = tuple(server.name for server in settings.servers)
-    greeting = Greeting(address, names, token_file, _own_entry(options))
-    greeting.print(Output.of(options).out)

@@ -12,7 +12,9 @@ from toolcrib.connector.place import EnginePlace, UnsafePlace
 from toolcrib.version import VERSION
 
 # What an engine can be told.
-STATUS, STOP, RESTART, RETIRE = "status", "stop", "restart", "retire"
+STATUS, STOP, RESTART, RETIRE, MAKE_WAY = "status", "stop", "restart", "retire", "make-way"
+# How it ends what it says about that.
+DONE, REFUSED = "0", "1"
 
 
 def told(place: EnginePlace, word: str) -> str | None:

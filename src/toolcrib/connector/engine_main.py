@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -33,9 +34,13 @@ class Claim:
         except BlockingIOError:
             os.close(self._lock)
             raise Occupied(place.lock) from None
-        os.ftruncate(self._lock, 0)
-        os.write(self._lock, b"%d\n" % os.getpid())  # for people, and for a command that finds no one listening
-        self.listener = _listening(place.socket)
+        try:
+            os.ftruncate(self._lock, 0)
+            os.write(self._lock, b"%d\n" % os.getpid())  # for people, and for a command that finds no one listening
+            self.listener = _listening(place.socket)
+        except OSError:
+            os.close(self._lock)
+            raise
 
     def give_up(self) -> None:
         """Let clients find nobody here; a new engine may take the place."""
@@ -64,13 +69,15 @@ def _listening(path: str) -> socket.socket:
 def main() -> int:
     place = EnginePlace(*sys.argv[1:4])
     place.check()
+    # Until the engine sees to it itself: one that is ended while it starts leaves no socket behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         claim = Claim(place)
     except Occupied:
         print("another engine runs already", flush=True)
         return 1
-    os.write(1, READY)
     try:
+        os.write(1, READY)
         return int(import_module("toolcrib.host.process").run(claim))
     except BaseException:
         claim.give_up()

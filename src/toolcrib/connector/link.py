@@ -57,9 +57,12 @@ class EngineLink:
     def say(self, word: str, text: str = "") -> None:
         self._socket.sendall(words.line(word, text))
 
-    def heard(self) -> Iterator[tuple[str, str]]:
-        """The engine's words as they come, until it closes the connection or is gone."""
-        self._socket.settimeout(None)
+    def heard(self, seconds: float | None = None) -> Iterator[tuple[str, str]]:
+        """The engine's words as they come, until it closes the connection or is gone.
+
+        TimeoutError where none comes for so many seconds.
+        """
+        self._socket.settimeout(seconds)
         while True:
             try:
                 received = self._socket.recv(_READ_BYTES)

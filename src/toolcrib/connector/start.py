@@ -38,7 +38,7 @@ def start_engine(place: EnginePlace) -> None:
     """Return once an engine listens; whoever comes second waits for the first one's."""
     place.make_folder()
     deadline = time.monotonic() + START_SECONDS
-    with _starting(place, deadline):
+    with starting(place, deadline):
         if not _listens(place):
             _launch(place, deadline)
 
@@ -64,7 +64,8 @@ def engine_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def _starting(place: EnginePlace, deadline: float) -> Iterator[None]:
+def starting(place: EnginePlace, deadline: float) -> Iterator[None]:
+    """Whoever has begun this is the only one who starts an engine; CannotStart where somebody else does for too long."""
     descriptor = os.open(place.starting, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         while True:

@@ -29,7 +29,10 @@ LEAVING_SECONDS = 10.0
 
 
 class EngineHost:
-    """Serves whoever comes by the socket until it is told to stop, or nobody came for a while."""
+    """Serves whoever comes by the socket until it is told to stop, or nobody came for a while.
+
+    One that makes no way stays until a person stops it, whatever other engines there are.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,8 @@ class EngineHost:
         workspaces: SharedWorkspaces,
         idle_seconds: Callable[[], float | None],
         http_address: Callable[[], str],
+        *,
+        makes_way: bool = True,
     ) -> None:
         self._engine = engine
         self._http_address = http_address
@@ -45,6 +50,7 @@ class EngineHost:
         self._claim = claim
         self._workspaces = workspaces
         self._idle_seconds = idle_seconds
+        self._makes_way = makes_way
         self._guests: dict[asyncio.Task[None], StdioGuest | None] = {}
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -115,12 +121,16 @@ class EngineHost:
                 guest.say(words.SAY, json.dumps(self._status()))
             case [control.STOP]:
                 self.stop()
-            case [control.RESTART]:
+            case [control.RESTART | control.MAKE_WAY] if self._makes_way:
                 self.stop(handing_over=True)
-            case [control.RETIRE]:
+            case [control.RETIRE] if self._makes_way:
                 self._is_retired = True
                 self.leaving.set()
-        guest.say(words.END, "0")
+            case _:
+                guest.say(words.SAY, "it is `toolcrib serve --http`, which a person has to stop")
+                guest.say(words.END, control.REFUSED)
+                return
+        guest.say(words.END, control.DONE)
 
     def _status(self) -> dict[str, Any]:
         clients = [client for client in self._guests.values() if client is not None]

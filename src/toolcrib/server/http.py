@@ -141,6 +141,11 @@ class _QuietServer(uvicorn.Server):
         return nullcontext()
 
 
+def try_address(host: str, port: int) -> None:
+    """Raise ConfigurationError where nobody could listen at this address now."""
+    _listen(host, port).close()
+
+
 def _listen(host: str, port: int) -> socket.socket:
     """A socket that accepts connections; an address of no use is a mistake in the configuration."""
     try:
