@@ -11,8 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.journeys.stdio_gateway import BOUND_SECONDS, Workshop
+from toolcrib.connector import words
+from toolcrib.connector.hello import CONTROL, own_hello
+from toolcrib.connector.link import EngineLink
 from toolcrib.connector.place import EnginePlace, engine_place
 from toolcrib.upstream.watchdog_process import read_process
+from toolcrib.version import VERSION
 
 SWITCH = "TOOLCRIB_ENGINE_ENABLED"
 
@@ -38,6 +42,15 @@ class SharedWorkshop(Workshop):
         (pid,) = self.engines()
         return pid
 
+    def tell_engine(self, word: str) -> str:
+        """Say a word to the engine; how it ends, "0" where it does as it is told."""
+        link = EngineLink.to(self.place)
+        try:
+            link.greet(own_hello(CONTROL, VERSION, [word]))
+            return next(text for said, text in link.heard(BOUND_SECONDS) if said == words.END)
+        finally:
+            link.close()
+
     def end_engines(self) -> None:
         """Ask every engine to end, as the system does when it shuts down."""
         while pids := self.engines():
@@ -53,10 +66,10 @@ class SharedWorkshop(Workshop):
 
     def _is_engine(self, pid: int) -> bool:
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:
             return False
-        return b"toolcrib.connector.engine_main" in words and str(self.home / "engine").encode() in words
+        return b"toolcrib.connector.engine_main" in command and str(self.home / "engine").encode() in command
 
     def left_behind(self) -> list[str]:
         with suppress(AssertionError):

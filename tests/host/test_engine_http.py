@@ -169,3 +169,22 @@ async def test_a_configuration_that_a_client_names_does_not_make_the_engine_list
 
         assert url.endswith("/own")
         assert shared.log.read_text().count("are served at") == 1
+
+
+async def test_an_engine_that_is_replaced_leaves_its_address_to_the_next_and_serves_its_clients_on(
+    shared: SharedWorkshop,
+):
+    scripted = shared.scripted("desk")
+    shared.configure({"desk": scripted}, engine={"http": True}, http=FREE_PORT)
+    engine = EngineOverHttp(shared)
+
+    async with shared.lines() as client:
+        await client.initialize()
+        url = await eventually(lambda: engine.url)
+        assert shared.tell_engine("retire") == "0"
+
+        await eventually(lambda: not engine.url)
+        assert not is_served(url)
+        assert (await client.execute(1, "desk", "echo", text="x"))["content"][0]["text"] == "x"
+        await client.leave()
+    await eventually(lambda: not shared.engines())

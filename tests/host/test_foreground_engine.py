@@ -222,3 +222,13 @@ async def test_sighup_has_it_read_the_configuration_again(shared: SharedWorkshop
 
         await eventually(refused)
         assert "desk" in str((await over_http.call_tool("list_mcp_servers", {})).content)
+
+
+async def test_it_stays_when_an_engine_of_another_version_comes(shared: SharedWorkshop):
+    shared.configure({})
+
+    async with foreground(shared) as gateway:
+        assert shared.tell_engine("retire") == "1"
+        async with connect(gateway, "auto") as over_http:
+            assert len((await over_http.list_tools()).tools) == 5
+        assert shared.engine() == gateway.process.pid
