@@ -213,6 +213,20 @@ async def test_an_engine_that_is_asked_to_end_ends_its_clients_with_it(shared: S
         await eventually(lambda: not shared.children("desk"))
 
 
+async def test_an_engine_that_is_asked_to_end_lets_running_calls_end_first(shared: SharedWorkshop):
+    scripted = shared.scripted("desk")
+    shared.configure({"desk": scripted}, shutdownGrace=20)
+    async with shared.lines() as client:
+        await client.initialize()
+        client.send(execution(1, "desk", "wait"))
+        await eventually(lambda: scripted.received("tools/call"))
+        os.kill(shared.engine(), signal.SIGTERM)
+        scripted.let_go()
+
+        assert not (await client.answer(1))["result"].get("isError")
+        assert await client.ended() == 0
+
+
 async def test_an_engine_without_clients_ends_after_a_while(shared: SharedWorkshop):
     shared.configure({"desk": shared.scripted("desk")}, engine={"idleStop": 0.2})
     async with shared.lines() as client:
