@@ -21,7 +21,7 @@ from toolcrib.model.clean_text import clean
 from toolcrib.storage.audit_trail import AuditTrail
 
 # Wide enough for most, so that the lines of calls that come later line up too.
-_COLUMNS = (("ENDED", 19), ("TOOK", 9), ("OUTCOME", 20), ("CLIENT", 14), ("TOOL", 0))
+_COLUMNS = (("ENDED", 19), ("TOOK", 9), ("OUTCOME", 26), ("CLIENT", 14), ("TOOL", 0))
 
 
 def run(options: argparse.Namespace) -> int:
