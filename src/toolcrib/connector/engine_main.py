@@ -76,8 +76,8 @@ def main() -> int:
     except Occupied:
         print("another engine runs already", flush=True)
         return 1
-    os.write(1, READY)
     try:
+        os.write(1, READY)
         return int(import_module("toolcrib.host.process").run(claim))
     except BaseException:
         claim.give_up()
