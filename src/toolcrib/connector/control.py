@@ -42,3 +42,9 @@ def other_places(place: EnginePlace) -> Iterator[EnginePlace]:
         name, dot, kind = file.rpartition(".")
         if dot and kind == "sock" and name != place.name and name.startswith(f"{place.house}-"):
             yield EnginePlace(place.folder, place.house, name)
+
+
+def retire_others(place: EnginePlace) -> None:
+    """Engines of other versions and installations need not wait for clients: those come to this place from now on."""
+    for other in other_places(place):
+        told(other, RETIRE)

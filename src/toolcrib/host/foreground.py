@@ -14,6 +14,7 @@ from pathlib import Path
 
 from toolcrib.cli.serve import handle_signals
 from toolcrib.config.load import load_settings
+from toolcrib.connector.control import retire_others
 from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.hello import STDIO, own_hello
 from toolcrib.connector.take_place import NotTaken, take_place
@@ -62,10 +63,11 @@ async def _serve(claim: Claim, options: argparse.Namespace, serve_http: Callable
         host = EngineHost(engine, claim, workspaces, lambda: None, lambda: "".join(addresses), makes_way=False)
         handle_signals(partial(host.stop, handing_over=True), gateway)
         hosting = asyncio.create_task(host.run())
+        retiring = asyncio.create_task(asyncio.to_thread(retire_others, claim.place))
         try:
             await serve_http(gateway, host.leaving, when_ready=addresses.append)
         finally:
             if not host.leaving.is_set():
                 host.stop(handing_over=True)
-            await hosting
+            await asyncio.gather(hosting, retiring)
             await workspaces.close()

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from toolcrib.cli.exits import OK
 from toolcrib.config.paths import Paths
-from toolcrib.connector.control import RETIRE, other_places, told
+from toolcrib.connector.control import retire_others
 from toolcrib.connector.engine_main import Claim
-from toolcrib.connector.place import EnginePlace
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
@@ -50,12 +49,6 @@ def _log_to(file: Path) -> None:
     os.close(descriptor)
 
 
-def _retire_others(place: EnginePlace) -> None:
-    """Engines of other versions and installations need not wait for clients: those come here from now on."""
-    for other in other_places(place):
-        told(other, RETIRE)
-
-
 async def _serve(claim: Claim) -> None:
     asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     home = HomeSettings(os.environ)
@@ -83,7 +76,7 @@ class EngineProcess:
         self._handle_signals()
         following = asyncio.create_task(self._home.follow(self._engine))
         listening = asyncio.create_task(self._http.run(self._host.leaving))
-        retiring = asyncio.create_task(asyncio.to_thread(_retire_others, self._claim.place))
+        retiring = asyncio.create_task(asyncio.to_thread(retire_others, self._claim.place))
         log.info("the engine runs")
         try:
             await self._host.run()
