@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from toolcrib.cli import exits
-from toolcrib.cli.main import build_parser
 from toolcrib.cli.open_catalog import unread_servers
 from toolcrib.cli.parser import UsageError
 from toolcrib.cli.run import answered
@@ -19,7 +18,7 @@ from toolcrib.gateway import Gateway
 from toolcrib.host.command_streams import KeptStreams, open_streams
 from toolcrib.host.engine_surroundings import EngineSurroundings
 from toolcrib.host.guest import Guest
-from toolcrib.host.workspaces import ClientView, SharedWorkspaces
+from toolcrib.host.workspaces import ClientView, SharedWorkspaces, parsed
 
 T = TypeVar("T")
 
@@ -56,7 +55,7 @@ class CommandGuest:
 
     def _options(self) -> argparse.Namespace:
         try:
-            options: argparse.Namespace = build_parser("toolcrib").parse_args(self._guest.hello.arguments)
+            options = parsed(self._guest.hello.arguments)
         except (UsageError, SystemExit):
             raise NotHere from None
         if options.verbose:

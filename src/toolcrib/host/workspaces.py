@@ -6,14 +6,16 @@ import argparse
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.cli.main import build_parser
+from toolcrib.cli.parser import Parser
 from toolcrib.config.binding import bound
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import home_folder
@@ -41,6 +43,7 @@ class ClientView:
         self._path = Path(options.config) if options.config else None
         self._is_demo = bool(getattr(options, "demo", False))
         self.settings = Settings()
+        self.processes: list[object] = []
 
     @classmethod
     async def of(cls, hello: Hello, options: argparse.Namespace) -> ClientView:
@@ -57,6 +60,7 @@ class ClientView:
         found = load_settings(self._path, env=env, cwd=Path(str(self.site.folder)), home=home_folder(env))
         self._is_demo = self._is_demo and not found.servers
         self.settings = replace(found, servers=demo_servers()) if self._is_demo else found
+        self.processes = _processes(self.settings, self.site)
 
 
 class _Open:
@@ -68,11 +72,16 @@ class _Open:
         self.ending = ending
         self.guests = 0
         self.timer: asyncio.TimerHandle | None = None
+        self._compared = (view.settings, view.processes)
 
     def serves(self, view: ClientView) -> bool:
         """Whether that client would see the same: the same settings, and the same processes behind them."""
         settings = self.gateway.settings
-        return settings == view.settings and _processes(settings, self.view.site) == _processes(settings, view.site)
+        if settings != view.settings:
+            return False
+        if self._compared[0] is not settings:  # reloaded meanwhile
+            self._compared = (settings, _processes(settings, self.view.site))
+        return self._compared[1] == view.processes
 
 
 class SharedWorkspaces:
@@ -161,5 +170,16 @@ def _processes(settings: Settings, site: Site) -> list[object]:
 def parsed_options(hello: Hello) -> argparse.Namespace:
     """The options of a client that wants a server."""
     arguments = hello.arguments if "serve" in hello.arguments else [*hello.arguments, "serve"]
-    options: argparse.Namespace = build_parser("toolcrib").parse_args(arguments)
+    return parsed(arguments)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line; raises what the parser raises."""
+    options: argparse.Namespace = _parser().parse_args(list(arguments))
     return options
+
+
+@cache
+def _parser() -> Parser:
+    # Made once: that takes longer than reading a configuration.
+    return build_parser("toolcrib")
