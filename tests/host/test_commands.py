@@ -154,3 +154,10 @@ async def test_a_reader_that_goes_away_harms_nobody(shared: SharedWorkshop):
 
         assert await asyncio.wait_for(process.wait(), BOUND_SECONDS) == exits.PIPE_CLOSED
         assert (await command(shared, "tools", "desk")).code == exits.OK
+
+
+async def test_a_command_that_the_engine_answers_at_once_is_answered_once(shared: SharedWorkshop):
+    async with used(shared):
+        for _ in range(5):
+            ran = await asyncio.gather(*(command(shared, "tools", "desk") for _ in range(4)))
+            assert [one.out.count("Tools from desk") for one in ran] == [1] * 4

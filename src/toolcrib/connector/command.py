@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from toolcrib.connector import words
 from toolcrib.connector.hello import COMMAND, own_hello
@@ -22,12 +23,19 @@ def run_in_engine(arguments: Sequence[str]) -> int | None:
         link = EngineLink.to(engine_place(os.environ))
     except (NoEngine, UnsafePlace, OSError):
         return None
-    interrupted = signal.signal(signal.SIGINT, lambda *_: link.say(words.STOP))
     try:
         link.greet(own_hello(COMMAND, VERSION, arguments), [0, 1, 2])
-        return _answered(link)
     except OSError:
+        link.close()
         return None
+
+    def stop(*_: object) -> None:
+        with suppress(OSError):  # it has ended already
+            link.say(words.STOP)
+
+    interrupted = signal.signal(signal.SIGINT, stop)
+    try:
+        return _answered(link)
     finally:
         signal.signal(signal.SIGINT, interrupted)
         link.close()

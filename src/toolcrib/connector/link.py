@@ -52,7 +52,8 @@ class EngineLink:
         """Say who we are, and hand over copies of these descriptors."""
         frame = hello.encoded()
         sent = socket.send_fds(self._socket, [frame], list(descriptors)) if descriptors else 0
-        self._socket.sendall(frame[sent:])
+        if sent < len(frame):  # else the engine may have answered and closed already, and sending nothing would fail
+            self._socket.sendall(frame[sent:])
 
     def say(self, word: str, text: str = "") -> None:
         self._socket.sendall(words.line(word, text))
