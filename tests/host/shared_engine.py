@@ -39,10 +39,11 @@ class SharedWorkshop(Workshop):
         return pid
 
     def end_engines(self) -> None:
-        """Ask every engine to end, as the system does when it shuts down."""
-        for pid in self.engines():
+        """Ask every engine to end, as the system does when it shuts down, and wait until it is gone."""
+        engines = self.engines()
+        for pid in engines:
             os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: not self.engines())
+        wait_until(lambda: not self.engines() and not any(map(read_process, engines)))
 
     def left_behind(self) -> list[str]:
         with suppress(AssertionError):

@@ -4,15 +4,18 @@ import asyncio
 import os
 import signal
 import stat
+import subprocess
+import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.host.shared_engine import SharedWorkshop
-from tests.journeys.stdio_gateway import MODES, ask, eventually, execution, line_failure, run
+from tests.journeys.stdio_gateway import BOUND_SECONDS, MODES, ask, eventually, execution, line_failure, run
 from tests.servers.launch import Launch
 from toolcrib.cli import exits
+from toolcrib.connector.start import READY
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -205,6 +208,19 @@ async def test_an_engine_that_is_asked_to_end_ends_its_clients_with_it(shared: S
 
         assert await client.ended() == 0
         assert not shared.children("desk")
+
+
+async def test_an_engine_that_is_asked_to_end_while_it_starts_leaves_no_socket(shared: SharedWorkshop):
+    place = shared.place
+    place.make_folder()
+    command = (sys.executable, "-m", "toolcrib.connector.engine_main", place.folder, place.house, place.name)
+    process = await asyncio.create_subprocess_exec(*command, env=shared.environment, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == READY  # it listens, and has nearly everything still to load
+    process.send_signal(signal.SIGTERM)
+
+    await asyncio.wait_for(process.wait(), BOUND_SECONDS)
+    assert not Path(place.socket).exists()
 
 
 async def test_an_engine_without_clients_ends_after_a_while(shared: SharedWorkshop):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -64,13 +65,17 @@ def _listening(path: str) -> socket.socket:
 def main() -> int:
     place = EnginePlace(*sys.argv[1:4])
     place.check()
+    # Whoever ends us before the engine listens to signals itself must not leave a socket behind.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         claim = Claim(place)
     except Occupied:
         print("another engine runs already", flush=True)
         return 1
-    os.write(1, READY)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        os.write(1, READY)
         return int(import_module("toolcrib.host.process").run(claim))
     except BaseException:
         claim.give_up()
