@@ -19,6 +19,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 Era = Literal["legacy", "modern"]
 
 HERE = Path(__file__).resolve().parent
+PROGRAM = Path(sys.executable).with_name("toolcrib")
 CLIENT = {"name": "bench", "version": "1"}
 MODERN_META = {
     PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
@@ -154,7 +155,13 @@ def behind_pass_through(command: Sequence[str]) -> list[str]:
 
 
 def toolcrib(config: Path) -> list[str]:
-    return [sys.executable, "-m", "toolcrib", "--quiet", "--config", str(config), "serve"]
+    """A gateway in a process of its own."""
+    return [sys.executable, "-m", "toolcrib", "--quiet", "--config", str(config), "serve", "--in-process"]
+
+
+def connector(config: Path) -> list[str]:
+    """What an AI client starts: it hands its pipes to the engine that all clients share."""
+    return [str(PROGRAM), "--quiet", "--config", str(config), "serve"]
 
 
 def toolcrib_environment(home: Path) -> dict[str, str]:

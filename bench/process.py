@@ -23,6 +23,14 @@ def peak_megabytes(pid: int) -> float:
     return _megabytes(pid, "VmHWM:")
 
 
+def proportional_megabytes(pid: int) -> float:
+    """Memory in RAM, of which what several processes use counts by its share (PSS)."""
+    for line in (PROC / str(pid) / "smaps_rollup").read_text("utf-8").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(f"process {pid} has no memory of its own any more")
+
+
 def _megabytes(pid: int, field: str) -> float:
     for line in (PROC / str(pid) / "status").read_text("utf-8").splitlines():
         if line.startswith(field):

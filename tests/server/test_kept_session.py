@@ -17,6 +17,7 @@ from toolcrib.server.kept_input import MOST_KEPT_BYTES
 from toolcrib.server.kept_output import LONG_BYTES
 from toolcrib.server.kept_session import KeptSession
 from toolcrib.server.pipes import TOO_LONG
+from toolcrib.server.session_journal import FileJournal
 
 KINDS = ("pipes", "sockets")
 # What an engine asks of the system, one step after the other; it may be killed before each of them.
@@ -163,6 +164,7 @@ def killed_after(
     with monkeypatch.context() as patch:
         for module in MODULES:
             patch.setattr(module, "os", system)
+        patch.setattr(FileJournal, "_store", system._counted(FileJournal._store))
         try:
             engine = Engine(client, size)
             for _ in range(3):

@@ -69,14 +69,16 @@ def _listening(path: str) -> socket.socket:
 def main() -> int:
     place = EnginePlace(*sys.argv[1:4])
     place.check()
-    # Until the engine sees to it itself: one that is ended while it starts leaves no socket behind either.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    # Whoever ends us before the engine listens to signals itself must not leave a socket behind.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         claim = Claim(place)
     except Occupied:
         print("another engine runs already", flush=True)
         return 1
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.write(1, READY)
         return int(import_module("toolcrib.host.process").run(claim))
     except BaseException:

@@ -53,16 +53,18 @@ class KeptOutput:
         # The beginnings of long lines, and before which byte of the file each belongs.
         self._beginnings: deque[tuple[int, memoryview]] = deque()
         self._unread_beginnings = 0
-        self._is_due = self._is_waiting = self._is_lost = self._is_closed = False
+        self._is_due = self._is_waiting = self._is_full = self._is_lost = self._is_closed = False
         self._empty = asyncio.Event()
+        self._empty.set()
         self._loop = asyncio.get_running_loop()
         self.on_full: Callable[[], None] = lambda: None
         self.on_empty: Callable[[], None] = lambda: None
         os.set_blocking(descriptor, False)
         make_pipe_roomy(descriptor)
-        self._send_soon()
+        journal.when_settled = self._settled
 
     def write(self, *parts: Json) -> None:
+        """Put a line where it is safe; it is sent as soon as the journal knows what it settles."""
         if self._is_lost:
             return
         line = b"".join((*parts, b"\n"))
@@ -74,8 +76,8 @@ class KeptOutput:
             long_line = (begin, begin + KEPT_BYTES)
         self._end += os.pwrite(self._file, line, begin)
         self._journal.wrote(long_line=long_line)
-        self._send_soon()
         if self._end - self._position + self._unread_beginnings > MOST_UNREAD_BYTES:
+            self._is_full = True
             self.on_full()
 
     def flush(self) -> None:
@@ -84,7 +86,7 @@ class KeptOutput:
         if self._is_closed:
             return
         self._journal.commit(self._end)
-        if self._is_waiting or self._is_lost:
+        if self._is_waiting or self._is_lost or self._position == self._end:
             return
         try:
             while self._position < self._end:
@@ -108,12 +110,16 @@ class KeptOutput:
 
     def abort(self) -> None:
         """Send nothing more."""
-        self._stop_waiting()
+        if not self._is_closed:
+            self._stop_waiting()
+            self._journal.close()
         self._is_closed = self._is_lost = True
 
-    def _send_soon(self) -> None:
-        self._empty.clear()
-        if not self._is_due:
+    def _settled(self) -> None:
+        """Send at once, unless other calls run: their answers may be ready too, and then go out together."""
+        if not self._journal.is_busy:
+            self.flush()
+        elif not self._is_due:
             self._is_due = True
             self._loop.call_soon(self.flush)
 
@@ -135,10 +141,13 @@ class KeptOutput:
             os.ftruncate(self._file, 0)
             self._position = self._end = os.lseek(self._file, 0, os.SEEK_SET)
         self._empty.set()
-        self.on_empty()
+        if self._is_full:
+            self._is_full = False
+            self.on_empty()
 
     def _wait(self) -> None:
         self._is_waiting = True
+        self._empty.clear()
         self._loop.add_writer(self._descriptor, self._go_on)
 
     def _go_on(self) -> None:
@@ -154,8 +163,7 @@ class KeptOutput:
         self._is_lost = True
         self._beginnings.clear()
         self._unread_beginnings = 0
-        self._empty.set()
-        self.on_empty()
+        self._rest()
 
 
 def _moved(file: int, descriptor: int, position: int, count: int) -> int:

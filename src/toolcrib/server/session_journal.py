@@ -6,8 +6,9 @@ dealt with, which calls run, and up to where the output may be sent. Records cou
 
 from __future__ import annotations
 
+import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,10 @@ from toolcrib.wire.jsonrpc import RequestId
 
 # Beyond this the journal is written anew with only what still matters.
 MOST_BYTES = 256 * 1024
+
+ROOM_BYTES = 2 * MOST_BYTES
+_COMMIT, _END = b".", b"\0"
+_ONE_LINE = b"F1\n1"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
@@ -33,6 +38,9 @@ class Journal:
 
     def ended(self, id: RequestId) -> None:
         """A call was answered by what was written last, or cancelled."""
+
+    def told(self) -> None:
+        """What was written last answers nothing."""
 
     def met(self, session: Mapping[str, Any]) -> None:
         """What is known of the client by now."""
@@ -54,10 +62,14 @@ class Progress:
 
 
 class FileJournal(Journal):
-    """Appends records to an open file: a letter, the length of what follows, and that."""
+    """Appends records to a file: a letter, the length of what follows, and that; a zero byte ends them.
+
+    The file is memory that others see too, so that a record costs no call of the system.
+    """
 
     def __init__(self, descriptor: int, progress: Progress) -> None:
         self._descriptor = descriptor
+        self._memory = _mapped(descriptor, ROOM_BYTES)
         self._session = progress.session
         self._running = dict(progress.running)
         # Long lines that the client may not have yet, and the calls that they answer.
@@ -68,6 +80,8 @@ class FileJournal(Journal):
         self._output_end = progress.output_end
         self._is_handed_over = False
         self._size = 0
+        # Called when something can be sent: whatever belongs to it was said.
+        self.when_settled: Callable[[], None] = lambda: None
         self.write_anew(progress.fed)
 
     @property
@@ -76,11 +90,15 @@ class FileJournal(Journal):
         return self._session
 
     @property
+    def is_busy(self) -> bool:
+        return bool(self._running)
+
+    @property
     def is_large(self) -> bool:
         return self._size > MOST_BYTES
 
     def fed(self) -> None:
-        self._add(b"L")
+        self._records.append(_ONE_LINE)
 
     def met(self, session: Mapping[str, Any]) -> None:
         self._session = dict(session)
@@ -88,8 +106,7 @@ class FileJournal(Journal):
 
     def started(self, id: RequestId) -> None:
         self._running[id] = None
-        self._add(b"L")
-        self._add(b"R", _encode(id))
+        self._add(b"+", _encode(id))
 
     def ended(self, id: RequestId) -> None:
         if id in self._running and not self._is_handed_over:
@@ -98,6 +115,10 @@ class FileJournal(Journal):
             if self._long_end:
                 self._answered_at[id] = self._long_end
                 self._add(b"A", _encode((id, self._long_end)))
+        self.when_settled()
+
+    def told(self) -> None:
+        self.when_settled()
 
     def wrote(self, *, long_line: tuple[int, int] | None = None) -> None:
         """A line was put into the output; of a long one only the end, which is here."""
@@ -116,11 +137,10 @@ class FileJournal(Journal):
 
     def commit(self, output_end: int) -> None:
         """Write down what happened, before the client or a server can learn of it."""
-        if output_end != self._output_end:
-            self._add(b"E", b"%d" % output_end)
+        if self._records or output_end != self._output_end:
             self._output_end = output_end
-        if self._records:
-            self._size += os.write(self._descriptor, b"".join((*self._records, _record(b"."))))
+            self._add(_COMMIT, b"%d" % output_end)
+            self._store(b"".join(self._records))
             self._records.clear()
 
     def hand_over(self) -> None:
@@ -133,17 +153,32 @@ class FileJournal(Journal):
             _record(b"S", _encode(self._session)),
             *(_record(b"R", _encode(id)) for id in self._running),
             _record(b"F", b"%d" % fed),
-            _record(b"E", b"%d" % self._output_end),
             *(_record(b"T", _encode(line)) for line in self._long_lines),
             *(_record(b"A", _encode(answer)) for answer in self._answered_at.items()),
         ]
-        os.ftruncate(self._descriptor, 0)
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
         self._size = 0
         self.commit(self._output_end)
 
+    def close(self) -> None:
+        """Write nothing more."""
+        self._memory.close()
+
+    def _store(self, records: bytes) -> None:
+        end = self._size + len(records)
+        if end >= len(self._memory):
+            self._memory.close()
+            self._memory = _mapped(self._descriptor, 2 * end)
+        self._memory[self._size : end + 1] = records + _END
+        self._size = end
+
     def _add(self, letter: bytes, body: bytes = b"") -> None:
         self._records.append(_record(letter, body))
+
+
+def _mapped(descriptor: int, size: int) -> mmap.mmap:
+    if os.fstat(descriptor).st_size < size:
+        os.ftruncate(descriptor, size)
+    return mmap.mmap(descriptor, os.fstat(descriptor).st_size)
 
 
 def _record(letter: bytes, body: bytes = b"") -> bytes:
@@ -157,17 +192,19 @@ def read_progress(descriptor: int) -> Progress:
     for committed in _committed(os.pread(descriptor, size, 0)):
         for letter, body in committed:
             _apply(progress, letter, body)
+        progress.output_end = int(committed[-1][1])
     return progress
 
 
 def _apply(progress: Progress, letter: bytes, body: bytes) -> None:
     match letter:
-        case b"L":
-            progress.fed += 1
         case b"F":
-            progress.fed = int(body)
+            progress.fed += int(body)
         case b"S":
             progress.session = _decode(body)
+        case b"+":
+            progress.fed += 1
+            progress.running[_decode(body)] = None
         case b"R":
             progress.running[_decode(body)] = None
         case b"-":
@@ -177,22 +214,19 @@ def _apply(progress: Progress, letter: bytes, body: bytes) -> None:
             progress.answered_at[id] = end
         case b"T":
             progress.long_lines.append(_decode(body, type=tuple[int, int]))
-        case b"E":
-            progress.output_end = int(body)
         case b"Z":
-            progress.output_end = 0
             progress.long_lines.clear()
             progress.answered_at.clear()
 
 
 def _committed(data: bytes) -> Iterator[list[tuple[bytes, bytes]]]:
     records, position = [], 0
-    while (end := data.find(b"\n", position)) > position:
+    while data[position : position + 1] != _END and (end := data.find(b"\n", position)) > position:
         begin, length = end + 1, int(data[position + 1 : end])
         if begin + length > len(data):
             return
         records.append((data[position : position + 1], data[begin : begin + length]))
-        if records[-1][0] == b".":
+        if records[-1][0] == _COMMIT:
             yield records
             records = []
         position = begin + length

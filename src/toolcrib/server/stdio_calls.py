@@ -95,7 +95,8 @@ class StdioCalls:
 
     def _forget(self, id: RequestId, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._journal.ended(id)  # a cancelled one is not answered
+        if task.cancelled():  # and not answered
+            self._journal.ended(id)
         if self._by_id.get(id) is task:
             del self._by_id[id]
 
@@ -103,12 +104,15 @@ class StdioCalls:
         def hear(event: CallEvent) -> None:
             if isinstance(event, LogMessage):
                 if passes(event, level):
-                    self._write(jsonrpc.notification("notifications/message", _encode(event.params)))
+                    self._tell("notifications/message", event.params)
             elif isinstance(token, int | str):
-                params = {"progressToken": token, **event.params}
-                self._write(jsonrpc.notification("notifications/progress", _encode(params)))
+                self._tell("notifications/progress", {"progressToken": token, **event.params})
 
         return hear
+
+    def _tell(self, method: str, params: Mapping[str, Any]) -> None:
+        self._write(jsonrpc.notification(method, _encode(params)))
+        self._journal.told()
 
 
 def _caller(client: Mapping[str, Any], session: str) -> Caller:
