@@ -26,12 +26,12 @@ from typing import Any
 
 from bench.driver import Era, toolcrib_environment
 from bench.report import Figure, Report, arguments
-from bench.torture_client import ClientGone, CountingClient
+from bench.torture_client import ClientGone, CountingClient, ProcessEnded
 from tests.host.shared_engine import SharedWorkshop
 
 ERAS: tuple[Era, ...] = ("legacy", "modern")
 SERVERS = ("old", "new", "private")
-LONGEST_WAIT_SECONDS = 60.0
+LONGEST_WAIT_SECONDS = 25.0
 CLEAR_ERRORS = frozenset({"OUTCOME_UNKNOWN", "SERVER_CONNECTION_ERROR", "OVERLOADED"})
 BIG_CHARACTERS = 300_000
 
@@ -110,7 +110,11 @@ class Torture:
             await self._call(client, number)
 
     async def _call(self, client: CountingClient, number: int) -> None:
-        meta_tool, given, expected = self._request(number)
+        await self._ask(client, number, *self._request(number))
+
+    async def _ask(
+        self, client: CountingClient, number: int, meta_tool: str, given: Mapping[str, Any], expected: str
+    ) -> None:
         try:
             asked = client.ask("tools/call", {"name": meta_tool, "arguments": given})
             answer = await asyncio.wait_for(asked, LONGEST_WAIT_SECONDS)
@@ -118,6 +122,8 @@ class Torture:
             self.tally.abandoned += 1
         except TimeoutError:
             self.tally.wrong.append(f"call {number} ({meta_tool} {given}) was never answered")
+        except ProcessEnded:
+            self.tally.wrong.append(f"call {number} ({meta_tool} {given}) was not answered: the process ended")
         else:
             self._judge(number, answer, expected)
 
@@ -170,8 +176,7 @@ class Torture:
         """What the engine has open while one client is left and every server runs."""
         for server in SERVERS:
             call = {"server": server, "tool": "echo", "arguments": {"text": "calm"}}
-            answer = await keeper.ask("tools/call", {"name": "execute_tool", "arguments": call})
-            self._judge(-1, answer, "calm")
+            await self._ask(keeper, -1, "execute_tool", call, "calm")
         return await asyncio.to_thread(steady_descriptors, self._shop.engine())
 
 

@@ -21,6 +21,10 @@ class ClientGone(Exception):
     """The client was killed, so nobody waits for its answers any more."""
 
 
+class ProcessEnded(Exception):
+    """What the client started has ended though nobody asked it to."""
+
+
 class CountingClient:
     """One MCP client on the pipes of a process that it started."""
 
@@ -67,10 +71,7 @@ class CountingClient:
     async def kill(self, *, connector: bool) -> None:
         """End at once: with kill -9 what we started, or be gone ourselves and leave it to notice."""
         self.is_killed = True
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(ClientGone())
-                future.exception()  # nobody may be waiting for it
+        self._give_up(ClientGone())
         if connector:
             self._process.kill()
         else:
@@ -100,6 +101,13 @@ class CountingClient:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             self._take(line)
+        self._give_up(ProcessEnded())
+
+    def _give_up(self, reason: Exception) -> None:
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(reason)
+                future.exception()  # nobody may be waiting for it
 
     def _take(self, line: bytes) -> None:
         try:

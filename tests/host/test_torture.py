@@ -18,7 +18,7 @@ async def test_each_request_is_answered_once_though_clients_servers_and_the_engi
         before, after = await torture.run()
 
     tally = torture.tally
-    assert not tally.wrong
+    assert not tally.wrong, shared.log.read_text()
     assert not tally.told_twice
     assert tally.results + tally.errors.total() + tally.abandoned == ordeal.calls + 2 * len(SERVERS)
     assert shared.log.read_text().count("the engine runs") == 2, "the first one was killed"

@@ -17,7 +17,9 @@ from toolcrib.connector.place import EnginePlace, UnsafePlace, engine_place
 from toolcrib.version import VERSION
 
 # An engine that is lost so often within this time is not tried again.
-MOST_LOSSES = 3
+MOST_LOSSES = 6
+# Before the second try and each one after it, longer each time: what kept an engine from serving may pass.
+PAUSE_SECONDS = 0.1
 LOSSES_WITHIN_SECONDS = 60.0
 LOST = 3  # as for any work that failed
 
@@ -82,10 +84,11 @@ class ConnectorSession:
             except EngineLost as lost:
                 self._count_loss()
                 if len(self._losses) < MOST_LOSSES:
+                    time.sleep(PAUSE_SECONDS * (len(self._losses) - 1))
                     continue
                 if not self._is_taken:
                     raise Alone(str(lost)) from None
-                print("toolcrib: the engine ended again and again; this session can't go on", file=sys.stderr)
+                print(f"toolcrib: the engine ended again and again; this session can't go on: {lost}", file=sys.stderr)
                 return LOST
 
     def passing_on(self, word: str) -> Callable[[int, object], None]:
