@@ -333,6 +333,7 @@ async def test_a_connector_loads_hardly_anything(shared: SharedWorkshop):
         "import sys; from toolcrib.connector.main import main; sys.argv[0] = 'toolcrib'; code = main();"
         "print(sorted(sys.modules), file=sys.stderr); sys.exit(code)"
     )
+    shared.environment.pop("COVERAGE_PROCESS_CONFIG", None)  # what measures the tests loads much itself
     async with shared.lines() as first:
         await first.initialize()
         async with shared.lines(shared.command[0], "-c", program, *shared.command[3:]) as client:
