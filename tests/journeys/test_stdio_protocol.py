@@ -231,7 +231,9 @@ answer = MetaTools.call
 async def chatty(self, name, arguments, request):
     print("a library says hello")
     os.write(1, b"so does a C extension\\n")
-    os.system("echo and a program it started")
+    for _ in range(20):  # a crowded machine may have no room for one more process at this moment
+        if os.system("echo and a program it started") == 0:
+            break
     return await answer(self, name, arguments, request)
 
 MetaTools.call = chatty
