@@ -6,11 +6,15 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.host.shared_engine import SharedWorkshop
 from tests.host.test_commands import command
 from tests.journeys.stdio_gateway import eventually, execution
 from toolcrib.cli import exits
+from toolcrib.connector.link import LOST
 from toolcrib.connector.place import EnginePlace
+from toolcrib.host.engine_log import MOST_BYTES
 
 
 async def engine(shared: SharedWorkshop, *words: str) -> dict[str, object]:
@@ -135,6 +139,57 @@ async def test_another_version_is_refused_by_the_engine_and_served_alone(shared:
             assert (await other.initialize())["result"]["serverInfo"]["name"] == "toolcrib"
 
     assert "this client has a gateway of its own: the engine that runs has version" in shared.complaints
+
+
+async def test_an_engine_that_hangs_is_told_as_such(shared: SharedWorkshop):
+    shared.configure({})
+    pid = (await engine(shared, "start"))["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for action in ("status", "stop", "restart"):
+            ran = await command(shared, "engine", action)
+
+            assert ran.code == exits.FAILED
+            assert "an engine runs, but does not answer" in ran.err
+            assert f"kill -9 {pid}" in ran.err
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_second_signal_ends_a_client_whose_engine_hangs(shared: SharedWorkshop, number: signal.Signals):
+    shared.configure({})
+    async with shared.lines() as client:
+        await client.initialize()
+        os.kill(shared.engine(), signal.SIGSTOP)
+        try:
+            await eventually(lambda: client.process.returncode is not None or client.signal(number))
+        finally:
+            os.kill(shared.engine(), signal.SIGCONT)
+
+    assert client.process.returncode == -number
+
+
+async def test_a_session_that_no_other_engine_takes_ends_with_a_reason(shared: SharedWorkshop):
+    shared.configure({})
+    async with shared.lines() as client:
+        await client.initialize()
+        shared.configure({}, engine=False)
+        os.kill(shared.engine(), signal.SIGKILL)
+
+        assert await client.ended() == LOST
+    assert "this session can't go on in another engine" in shared.complaints
+
+
+async def test_the_log_begins_anew_where_it_has_grown_too_long(shared: SharedWorkshop):
+    shared.configure({})
+    shared.log.write_text("old words\n" * (MOST_BYTES // 10 + 1))
+
+    await engine(shared, "start")
+
+    assert "old words" not in shared.log.read_text()
+    assert "old words" in shared.log.with_name("engine.log.1").read_text()
+    assert "the engine runs" in (await command(shared, "engine", "logs")).out
 
 
 async def test_an_engine_that_hangs_can_be_killed_and_is_replaced(shared: SharedWorkshop):

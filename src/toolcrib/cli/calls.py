@@ -10,10 +10,10 @@ from typing import Any
 
 from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.calls.call_filter import CallFilter
-from toolcrib.cli.engine import running_engine
 from toolcrib.cli.exits import OK
 from toolcrib.cli.following import follow
 from toolcrib.cli.output import Output
+from toolcrib.cli.running_engine import running_engine
 from toolcrib.cli.since import moment
 from toolcrib.cli.terminal import width_of
 from toolcrib.config.paths import Paths

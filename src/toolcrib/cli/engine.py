@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -16,11 +14,13 @@ from toolcrib.cli.ages import ago
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.following import follow
 from toolcrib.cli.output import Output
+from toolcrib.cli.running_engine import status_of
 from toolcrib.cli.server_log import FollowedLog, last_lines
 from toolcrib.cli.wording import counted, with_times
 from toolcrib.config.paths import Paths
-from toolcrib.connector.control import RESTART, STATUS, STOP, told
-from toolcrib.connector.place import EnginePlace, engine_place
+from toolcrib.connector.control import RESTART, STOP, told
+from toolcrib.connector.place import EnginePlace, UnsafePlace, engine_place
+from toolcrib.connector.start import CannotStart, holder, is_held, start_engine
 from toolcrib.errors import ToolcribError
 from toolcrib.model.clean_text import clean
 
@@ -43,18 +43,19 @@ def run(options: argparse.Namespace) -> int:
     return actions[options.action](options, Output.of(options), engine_place(os.environ))
 
 
-def running_engine() -> dict[str, Any] | None:
-    """The status of the engine that runs; None where none does."""
-    if sys.platform == "win32":
-        return None
-    answer = told(engine_place(os.environ), STATUS)
-    status: dict[str, Any] | None = json.loads(answer) if answer else None
+def _need_answer(place: EnginePlace) -> dict[str, Any] | None:
+    """The status of the engine that runs, None where none does; one that hangs is an error."""
+    status = status_of(place)
+    if status is None and is_held(place):
+        raise ToolcribError(
+            "an engine runs, but does not answer",
+            hint=f"Wait a moment. If it stays like that, end it with `kill -9 {holder(place)}`: its clients start another one.",
+        )
     return status
 
 
 def _status(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
-    answer = told(place, STATUS)
-    status = json.loads(answer) if answer else None
+    status = _need_answer(place)
     if output.as_json:
         output.json({"running": False} if status is None else {"running": True, **status})
     elif status is None:
@@ -104,25 +105,26 @@ def _start(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
 
 
 def _stop(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
-    status = told(place, STATUS)
-    if not status:
+    status = _need_answer(place)
+    if status is None:
         _tell(output, NONE_RUNS, {"stopped": False})
         return OK
-    clients = len(json.loads(status)["clients"])
+    clients = len(status["clients"])
     told(place, STOP)
     if not _is_gone(place):
         return _still_there(output)
-    left = f" {counted(clients, 'client')} lost it and may have to be restarted." if clients else ""
+    left = f" {counted(clients, 'session')} of clients ended with it; restart the server there." if clients else ""
     _tell(output, f"The engine has ended.{left}", {"stopped": True, "clients": clients})
     return OK
 
 
 def _restart(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:
-    refusal = told(place, RESTART)
-    if refusal:
-        raise ToolcribError(f"the engine that runs is not restarted: {refusal}")
-    if refusal is not None and not _is_gone(place):
-        return _still_there(output)
+    if _need_answer(place) is not None:
+        answer = told(place, RESTART)
+        if answer is not None and answer.is_refused:
+            raise ToolcribError(f"the engine that runs is not restarted: {answer.text}")
+        if not _is_gone(place):
+            return _still_there(output)
     started = _started(place)
     _tell(output, f"A new engine runs, process {started['pid']}.", {"running": True, "pid": started["pid"]})
     return OK
@@ -144,21 +146,17 @@ def _logs(options: argparse.Namespace, output: Output, _: EnginePlace) -> int:
 
 
 def _started(place: EnginePlace) -> dict[str, Any]:
-    # Only here: most commands start nothing.
-    starting = import_module("toolcrib.connector.start")
     try:
-        starting.start_engine(place)
-    except (starting.CannotStart, OSError, ValueError) as problem:
+        start_engine(place)
+    except (CannotStart, UnsafePlace, OSError) as problem:
         raise ToolcribError(f"the engine can't be started: {problem}") from problem
-    status: dict[str, Any] = json.loads(told(place, STATUS) or '{"pid": null}')
-    return status
+    return _need_answer(place) or {"pid": None}
 
 
 def _is_gone(place: EnginePlace) -> bool:
-    """Wait until the engine has let go of everything."""
-    starting = import_module("toolcrib.connector.start")
+    """Wait until the engine has let go of its place."""
     deadline = time.monotonic() + END_SECONDS
-    while starting.is_held(place):
+    while is_held(place):
         if time.monotonic() > deadline:
             return False
         time.sleep(PAUSE_SECONDS)

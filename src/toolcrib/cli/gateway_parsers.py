@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, Parser, add_actions, add_command, add_common, add_json, add_lines, count, port
+from toolcrib.cli.parser import Commands, Parser, add_command, add_explained_actions, add_json, add_lines, count, port
 
 SHELLS = ("bash", "zsh", "fish")
 DEFAULT_CALLS = 20
@@ -53,17 +53,15 @@ def _add_since(parser: Parser, default: str | None = None) -> None:
 
 def add_config(commands: Commands) -> None:
     parser = add_command(commands, "config", "show, check or reload the configuration")
-    explained = (
-        ("show", "display the current configuration"),
-        ("validate", "check the configuration and name each problem with its place"),
-        ("sources", "list the files that servers are imported from"),
-        ("reload", "have running gateways read the configuration again"),
+    add_explained_actions(
+        parser,
+        {
+            "show": "display the current configuration",
+            "validate": "check the configuration and name each problem with its place",
+            "sources": "list the files that servers are imported from",
+            "reload": "have running gateways read the configuration again",
+        },
     )
-    actions = add_actions(parser, [name for name, _ in explained])
-    for name, help in explained:
-        action = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        add_common(action)
-        add_json(action)
 
 
 def add_engine(commands: Commands) -> None:
@@ -73,20 +71,17 @@ def add_engine(commands: Commands) -> None:
         "see, start, stop or restart the engine that clients share",
         description="The engine runs in the background for as long as clients need it, and a while longer. Clients start it.",
     )
-    explained = (
-        ("status", "show its clients, servers and running calls"),
-        ("start", "start it before the first client does"),
-        ("stop", "end it, and the clients that it serves"),
-        ("restart", "put a new one in its place; clients go on with that"),
-        ("logs", "show what it wrote to its log"),
+    actions = add_explained_actions(
+        parser,
+        {
+            "status": "show its clients, servers and running calls",
+            "start": "start it before the first client does",
+            "stop": "end it, and the sessions of its clients",
+            "restart": "put a new one in its place; the sessions of its clients go on there",
+            "logs": "show what it wrote to its log",
+        },
     )
-    actions = add_actions(parser, [name for name, _ in explained])
-    for name, help in explained:
-        action = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        add_common(action)
-        add_json(action)
-        if name == "logs":
-            add_lines(action)
+    add_lines(actions["logs"])
 
 
 def add_serve(commands: Commands) -> None:

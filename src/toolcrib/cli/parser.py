@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, TypeAlias
 
@@ -120,6 +120,17 @@ def add_actions(parser: Parser, names: Sequence[str]) -> Commands:
     actions = parser.add_subparsers(dest="action", metavar="|".join(names), prog=parser.prog, parser_class=Parser)
     actions.required = True
     return actions
+
+
+def add_explained_actions(parser: Parser, explained: Mapping[str, str]) -> dict[str, Parser]:
+    """The same for actions that need no words of their own; each takes the common options and `--json`."""
+    actions = add_actions(parser, list(explained))
+    added = {}
+    for name, help in explained.items():
+        added[name] = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+        add_common(added[name])
+        add_json(added[name])
+    return added
 
 
 def add_common(parser: argparse.ArgumentParser, **defaults: object) -> None:

@@ -9,11 +9,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from toolcrib.cli.exits import OK
 from toolcrib.config.load import load_settings
@@ -54,7 +55,7 @@ async def _serve(options: argparse.Namespace) -> None:
     async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
         settle()
         stop = asyncio.Event()
-        handle_signals(stop.set, gateway)
+        handle_signals(stop.set, partial(reload_quietly, gateway))
         await serve(gateway, stop)
 
 
@@ -71,13 +72,13 @@ def _demo_settings(options: argparse.Namespace) -> Settings | None:
     return None if settings.servers else replace(settings, servers=demo_servers())
 
 
-def handle_signals(stop: Callable[[], None], gateway: Gateway) -> None:
-    """Ctrl+C and the end of the system stop a gateway, SIGHUP has it read its configuration again."""
+def handle_signals(stop: Callable[[], None], reload: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Ctrl+C and the end of the system stop this process, SIGHUP has it read its configuration again."""
     loop = asyncio.get_running_loop()
     reloads: set[asyncio.Task[None]] = set()
 
-    def reload() -> None:
-        task = asyncio.create_task(_reload(gateway))
+    def start_reload() -> None:
+        task = asyncio.create_task(reload())
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
@@ -86,10 +87,11 @@ def handle_signals(stop: Callable[[], None], gateway: Gateway) -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    loop.add_signal_handler(signal.SIGHUP, start_reload)
 
 
-async def _reload(gateway: Gateway) -> None:
+async def reload_quietly(gateway: Gateway) -> None:
+    """Read the configuration again; one that can't be read is told in the log."""
     try:
         await gateway.reload()
     except ConfigurationError as error:

@@ -88,7 +88,7 @@ def resolve_with(references: References, launch: Launch, env: Mapping[str, str],
     )
     if references.missing:
         names = tuple(dict.fromkeys(references.missing))
-        hint = "Set it in the environment the gateway runs in, or write a value into the entry."
+        hint = "Set it where your AI client or your shell gets its variables, or write a value into the entry."
         raise NeedsConfiguration(
             f"server '{server}' needs {', '.join(names)}", server=server, hint=hint, needs=list(names)
         )
@@ -115,7 +115,7 @@ def resolve_unapproved_launch(launch: Launch, *, server: str) -> Launch:
     resolved = _resolved_remote(launch, lambda text: REFERENCE.sub(value, text))
     if missing:
         names = tuple(dict.fromkeys(missing))
-        hint = "Add the server, then set it in the environment the gateway runs in."
+        hint = "Add the server, then set it where your AI client or your shell gets its variables."
         raise NeedsConfiguration(
             f"server '{server}' needs {', '.join(names)}", server=server, hint=hint, needs=list(names)
         )

@@ -10,11 +10,9 @@ from contextlib import suppress
 
 from toolcrib.connector import words
 from toolcrib.connector.hello import COMMAND, own_hello
-from toolcrib.connector.link import EngineLink, NoEngine
+from toolcrib.connector.link import LOST, EngineLink, NoEngine
 from toolcrib.connector.place import UnsafePlace, engine_place
 from toolcrib.version import VERSION
-
-LOST = 3  # as for any work that failed
 
 
 def run_in_engine(arguments: Sequence[str]) -> int | None:
@@ -30,6 +28,7 @@ def run_in_engine(arguments: Sequence[str]) -> int | None:
         return None
 
     def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second one ends us, also where the engine hangs
         with suppress(OSError):  # it has ended already
             link.say(words.STOP)
 

@@ -15,21 +15,43 @@ from toolcrib.version import VERSION
 STATUS, STOP, RESTART, RETIRE, MAKE_WAY = "status", "stop", "restart", "retire", "make-way"
 # How it ends what it says about that.
 DONE, REFUSED = "0", "1"
+# An engine answers these at once; one that does not hangs.
+ANSWER_SECONDS = 5.0
 
 
-def told(place: EnginePlace, word: str) -> str | None:
-    """What the engine at this place answers; None where none runs."""
+class Answer:
+    """What an engine said about a word."""
+
+    __slots__ = ("is_refused", "text")
+
+    def __init__(self, text: str, *, is_refused: bool) -> None:
+        self.text = text
+        self.is_refused = is_refused
+
+
+def told(place: EnginePlace, word: str, seconds: float = ANSWER_SECONDS) -> Answer | None:
+    """What the engine at this place answers; None where none runs, or it does not answer in time."""
     try:
         link = EngineLink.to(place)
     except (NoEngine, UnsafePlace, OSError):
         return None
     try:
         link.greet(own_hello(CONTROL, VERSION, [word]))
-        return "".join(text for said, text in link.heard() if said == words.SAY)
+        return _answer(link, seconds)
     except OSError:
-        return None  # it ended meanwhile
+        return None  # it ended meanwhile, or hangs
     finally:
         link.close()
+
+
+def _answer(link: EngineLink, seconds: float) -> Answer | None:
+    said = ""
+    for word, text in link.heard(seconds):
+        if word == words.SAY:
+            said += text
+        elif word == words.END:
+            return Answer(said, is_refused=text == REFUSED)
+    return None
 
 
 def other_places(place: EnginePlace) -> Iterator[EnginePlace]:

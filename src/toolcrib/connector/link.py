@@ -12,6 +12,8 @@ from toolcrib.connector.hello import Hello
 from toolcrib.connector.place import EnginePlace, UnsafePlace
 
 CONNECT_SECONDS = 10.0
+# The exit code of what an engine began and did not end, as of any work that failed.
+LOST = 3
 _READ_BYTES = 65536
 
 

@@ -8,11 +8,12 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from toolcrib.connector import words
 from toolcrib.connector.hello import STDIO, own_hello
-from toolcrib.connector.link import EngineLink, NoEngine
+from toolcrib.connector.link import LOST, EngineLink, NoEngine
 from toolcrib.connector.place import EnginePlace, UnsafePlace, engine_place
 from toolcrib.version import VERSION
 
@@ -21,7 +22,6 @@ MOST_LOSSES = 6
 # Before the second try and each one after it, longer each time: what kept an engine from serving may pass.
 PAUSE_SECONDS = 0.1
 LOSSES_WITHIN_SECONDS = 60.0
-LOST = 3  # as for any work that failed
 
 
 class Alone(Exception):
@@ -87,27 +87,28 @@ class ConnectorSession:
                     time.sleep(PAUSE_SECONDS * (len(self._losses) - 1))
                     continue
                 if not self._is_taken:
-                    raise Alone(str(lost)) from None
-                print(f"toolcrib: the engine ended again and again; this session can't go on: {lost}", file=sys.stderr)
+                    raise Alone(f"no engine could be kept: {lost}") from None
+                print(
+                    f"toolcrib: this session can't go on, the engine was lost {MOST_LOSSES} times ({lost}). "
+                    "`toolcrib engine logs` may say why. Restart the server.",
+                    file=sys.stderr,
+                )
                 return LOST
 
     def passing_on(self, word: str) -> Callable[[int, object], None]:
-        """A signal handler that tells the engine; before there is one, the process ends as it would anyway."""
+        """A signal handler that tells the engine; where there is none, or it was told to stop, the process just ends."""
 
         def handle(number: int, _: object) -> None:
             if self._link is None:
                 signal.signal(number, signal.SIG_DFL)
                 signal.raise_signal(number)
-            else:
-                self._tell(self._link, word)
+                return
+            if word == words.STOP:
+                signal.signal(number, signal.SIG_DFL)
+            with suppress(OSError):  # it is gone, which is noticed where its words are awaited
+                self._link.say(word)
 
         return handle
-
-    def _tell(self, link: EngineLink, word: str) -> None:
-        try:
-            link.say(word)
-        except OSError:
-            return  # it is gone, which is noticed where its words are awaited
 
     def _with_engine(self) -> int:
         self._link = link = self._reached()
@@ -115,7 +116,7 @@ class ConnectorSession:
             link.greet(own_hello(STDIO, VERSION, self._arguments), [0, 1, *self._kept])
             return self._listen(link)
         except (BrokenPipeError, ConnectionResetError):
-            raise EngineLost("the engine ended") from None
+            raise EngineLost("it ended while it was greeted") from None
         finally:
             self._link = None
             link.close()
@@ -129,10 +130,17 @@ class ConnectorSession:
             elif word == words.END:
                 return int(text)
             elif word == words.ALONE:
-                raise Alone(text)
+                return self._refused(text)
             elif word == words.AGAIN:
                 return self._with_engine()
-        raise EngineLost("the engine ended before it had taken this client")
+        raise EngineLost("it ended without a word")
+
+    def _refused(self, reason: str) -> int:
+        """A gateway in this process can't go on with what an engine has begun."""
+        if not self._is_taken:
+            raise Alone(reason)
+        print(f"toolcrib: this session can't go on in another engine: {reason}. Restart the server.", file=sys.stderr)
+        return LOST
 
     def _reached(self) -> EngineLink:
         try:
@@ -144,7 +152,7 @@ class ConnectorSession:
                 starting.start_engine(self._place)
                 return EngineLink.to(self._place)
         except NoEngine:
-            raise EngineLost("the engine ended right after its start") from None
+            raise EngineLost("it ended right after its start") from None
         except UnsafePlace as danger:
             raise self._unreachable(str(danger)) from None
         except OSError as problem:

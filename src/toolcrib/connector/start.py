@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import subprocess
@@ -14,12 +13,16 @@ from contextlib import contextmanager
 from toolcrib.connector.link import EngineLink, NoEngine
 from toolcrib.connector.place import EnginePlace
 
+if sys.platform != "win32":
+    import fcntl
+
 START_SECONDS = 30.0
 READY = b"ready\n"
 _MOST_REASON_BYTES = 4096
 _PAUSE_SECONDS = 0.01
 
-# What the engine's own process gets of the client that started it: nothing that belongs to one client only.
+# What the engine's own process gets of the client that started it: nothing that belongs to one client only. The last one
+# lets tests measure it.
 _NAMES = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TMPDIR TEMP TMP TZ "
     "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy "
@@ -56,6 +59,15 @@ def is_held(place: EnginePlace) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def holder(place: EnginePlace) -> str:
+    """The process of the engine that has this place, as it wrote it down; empty where nobody did."""
+    try:
+        with open(place.lock, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def engine_environment(env: Mapping[str, str]) -> dict[str, str]:

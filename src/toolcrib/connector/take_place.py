@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from toolcrib.connector import words
-from toolcrib.connector.control import MAKE_WAY, REFUSED
+from toolcrib.connector.control import MAKE_WAY, told
 from toolcrib.connector.engine_main import Claim, Occupied
-from toolcrib.connector.hello import CONTROL, own_hello
-from toolcrib.connector.link import EngineLink, NoEngine
 from toolcrib.connector.place import EnginePlace, UnsafePlace, engine_place
 from toolcrib.connector.start import CannotStart, starting
-from toolcrib.version import VERSION
 
 TAKE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.01
@@ -51,19 +47,7 @@ def _claimed(place: EnginePlace, deadline: float) -> Claim:
 
 def _asked(place: EnginePlace, deadline: float) -> bool:
     """Whether the engine says that it makes way; one that is just about to listen, or to end, says nothing yet."""
-    try:
-        link = EngineLink.to(place)
-    except NoEngine:
-        return False
-    try:
-        link.greet(own_hello(CONTROL, VERSION, [MAKE_WAY]))
-        for word, text in link.heard(max(_PAUSE_SECONDS, deadline - time.monotonic())):
-            if word == words.END and text == REFUSED:
-                raise NotTaken("another `toolcrib serve --http` serves them already")
-            if word == words.END:
-                return True
-    except (BrokenPipeError, ConnectionResetError):
-        pass
-    finally:
-        link.close()
-    return False
+    answer = told(place, MAKE_WAY, max(_PAUSE_SECONDS, deadline - time.monotonic()))
+    if answer is not None and answer.is_refused:
+        raise NotTaken("another `toolcrib serve --http` serves them already")
+    return answer is not None

@@ -82,7 +82,8 @@ class CommandGuest:
             raise NotHere
         if options.module == "search":
             await gateway.learn_tools(LEARNING_SECONDS)
-        rows = await self._workspaces.running_gateways()
+        # Only the list tells of them, and asking for them writes to the catalog.
+        rows = await self._workspaces.running_gateways() if options.module == "list_servers" else []
         self._guest.say(words.TAKEN)
         kept = KeptStreams(self._guest.descriptors)
         here = EngineSurroundings(view, kept, gateway, asyncio.get_running_loop(), (gateway.workspace, rows))

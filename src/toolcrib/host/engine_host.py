@@ -158,7 +158,7 @@ class EngineHost:
                 client.leave(handing_over=self._is_handing_over)
         left = set(self._guests)
         if left:
-            await asyncio.wait(left, timeout=LEAVING_SECONDS)
+            await asyncio.wait(left, timeout=self._workspaces.longest_grace_seconds + LEAVING_SECONDS)
         for task in left:
             task.cancel()
         with suppress(asyncio.CancelledError):

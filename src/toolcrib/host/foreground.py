@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from toolcrib.cli.serve import handle_signals
+from toolcrib.cli.serve import handle_signals, reload_quietly
 from toolcrib.config.load import load_settings
 from toolcrib.connector.control import retire_others
 from toolcrib.connector.engine_main import Claim
@@ -61,7 +61,7 @@ async def _serve(claim: Claim, options: argparse.Namespace, serve_http: Callable
         settle()
         workspaces = SharedWorkspaces(engine, lambda: gateway.settings.engine_idle_stop_seconds)
         host = EngineHost(engine, claim, workspaces, lambda: None, lambda: "".join(addresses), makes_way=False)
-        handle_signals(partial(host.stop, handing_over=True), gateway)
+        handle_signals(partial(host.stop, handing_over=True), partial(reload_quietly, gateway))
         hosting = asyncio.create_task(host.run())
         retiring = asyncio.create_task(asyncio.to_thread(retire_others, claim.place))
         try:

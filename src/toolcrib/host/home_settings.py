@@ -17,7 +17,10 @@ log = logging.getLogger(__name__)
 
 
 class HomeSettings:
-    """Read at the start and again at each edit, after which `when_edited` is called; one that can't be read leaves everything as it is."""
+    """Read at the start and again at each edit, after which `when_edited` is called.
+
+    One that can't be read leaves everything as it is.
+    """
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
@@ -38,9 +41,14 @@ class HomeSettings:
     async def take_over(self, engine: Engine) -> None:
         """Read them again, and hand them to the engine where they are others by now."""
         before = self.settings
-        if await asyncio.to_thread(self.read) != before:
+        if await asyncio.to_thread(self.read) == before:
+            return
+        try:
             await engine.configure(self.settings)
-            self.when_edited()
+        except Exception as error:  # the next edit is noticed all the same
+            is_debug = log.isEnabledFor(logging.DEBUG)
+            log.warning("the engine could not switch to the edited settings: %r", error, exc_info=is_debug)
+        self.when_edited()
 
     async def follow(self, engine: Engine) -> None:
         """Hand every edit to the engine, for as long as this runs."""

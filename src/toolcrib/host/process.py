@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import time
-from pathlib import Path
 
 from toolcrib.cli.exits import OK
+from toolcrib.cli.serve import handle_signals
 from toolcrib.config.paths import Paths
 from toolcrib.connector.control import retire_others
 from toolcrib.connector.engine_main import Claim
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import open_engine
 from toolcrib.host.engine_host import EngineHost
+from toolcrib.host.engine_log import EngineLog
 from toolcrib.host.home_settings import HomeSettings
 from toolcrib.host.http_face import HttpFace
 from toolcrib.host.workspaces import SharedWorkspaces
@@ -26,35 +26,28 @@ from toolcrib.telemetry.loop_errors import LoopErrors
 log = logging.getLogger(__name__)
 
 FACE = "engine"
-MOST_LOG_BYTES = 2_000_000
 
 
 def run(claim: Claim) -> int:
     """Serve clients until there is no need to; the exit code."""
-    _log_to(Paths.of(os.environ).engine_log)
+    engine_log = EngineLog(Paths.of(os.environ).engine_log)
+    engine_log.open()
     log_to_stderr(verbose=1, quiet=False, env=os.environ, with_time=True)
     share_memory()
-    asyncio.run(_serve(claim))
+    asyncio.run(_serve(claim, engine_log))
     return OK
 
 
-def _log_to(file: Path) -> None:
-    """Let everything this process says go to its log; the older half is kept beside it."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if file.exists() and file.stat().st_size > MOST_LOG_BYTES:
-        file.replace(file.with_name(f"{file.name}.1"))
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
-
-
-async def _serve(claim: Claim) -> None:
+async def _serve(claim: Claim, engine_log: EngineLog) -> None:
     asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     home = HomeSettings(os.environ)
     async with open_engine(home.settings, env=os.environ, face=FACE, when_learnt=give_back) as engine:
         settle()
-        await EngineProcess(engine, home, claim).run()
+        trimming = asyncio.create_task(engine_log.keep_short())
+        try:
+            await EngineProcess(engine, home, claim).run()
+        finally:
+            trimming.cancel()
     log.info("the engine has ended")
 
 
@@ -69,11 +62,10 @@ class EngineProcess:
         self._host = EngineHost(engine, claim, self._workspaces, self._idle_seconds, lambda: self._http.address)
         self._http = HttpFace(self._workspaces, lambda: home.settings, os.environ, self._host.look_again)
         home.when_edited = self._http.look_again
-        self._reloads: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Serve until the host is told to stop, or nobody needs it."""
-        self._handle_signals()
+        handle_signals(self._host.stop, self._reload)
         following = asyncio.create_task(self._home.follow(self._engine))
         listening = asyncio.create_task(self._http.run(self._host.leaving))
         retiring = asyncio.create_task(asyncio.to_thread(retire_others, self._claim.place))
@@ -89,17 +81,6 @@ class EngineProcess:
     def _idle_seconds(self) -> float | None:
         """How long nobody may be there; for ever while it serves HTTP."""
         return None if self._http.address else self._home.settings.engine_idle_stop_seconds
-
-    def _handle_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._host.stop)
-        loop.add_signal_handler(signal.SIGHUP, self._start_reload)
-
-    def _start_reload(self) -> None:
-        task = asyncio.create_task(self._reload())
-        self._reloads.add(task)
-        task.add_done_callback(self._reloads.discard)
 
     async def _reload(self) -> None:
         await self._home.take_over(self._engine)

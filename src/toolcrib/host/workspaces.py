@@ -109,6 +109,11 @@ class SharedWorkspaces:
             if not shared.guests:
                 shared.timer = asyncio.get_running_loop().call_later(self._linger_seconds(), self._leave, shared)
 
+    @property
+    def longest_grace_seconds(self) -> float:
+        """How long running calls may go on at most, by the settings of those who made them."""
+        return max((shared.gateway.settings.shutdown_grace_seconds for shared in self._open), default=0.0)
+
     def unused_keys(self, settings: Settings) -> list[str]:
         """The settings of a workspace that have another value for the whole engine."""
         return unused_keys(settings, self._engine.settings)
