@@ -6,14 +6,13 @@ python -m bench.memory [--json FILE]
 from __future__ import annotations
 
 import itertools
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from bench.catalog import QUERIES, TOOLS_PER_SERVER, fill_home
 from bench.driver import Peer, toolcrib, toolcrib_environment
-from bench.process import peak_megabytes, resident_megabytes
+from bench.process import peak_megabytes, program_megabytes, resident_megabytes
 from bench.ready_home import compile_package, ready_home
 from bench.report import Figure, Report, arguments
 
@@ -24,20 +23,6 @@ CALLS = 1_000
 AFTER_USE = f"after {SEARCHES:,} searches and {CALLS:,} calls"
 BAR_MEGABYTES = 85
 MANY_BAR_MEGABYTES = 130
-WAIT_FOR_INPUT = 'import mcp, sys; print("ready", flush=True); sys.stdin.read()'
-
-
-def memory_of_the_sdk() -> float:
-    """What `import mcp` alone takes."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WAIT_FOR_INPUT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        process.stdout.readline()
-        used = resident_megabytes(process.pid)
-        process.stdin.close()
-    return used
 
 
 def measure_learning(report: Report, home: Path) -> None:
@@ -74,7 +59,7 @@ def use(peer: Peer) -> None:
 def main() -> int:
     options = arguments(__doc__).parse_args()
     report = Report(f"memory: {TOOLS_PER_SERVER} tools on each server, and one server that is called")
-    report.add(Figure('python -c "import mcp"', memory_of_the_sdk(), "MB"))
+    report.add(Figure('python -c "import mcp"', program_megabytes("import mcp"), "MB"))
     compile_package()
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         measure_learning(report, Path(folder) / "new")

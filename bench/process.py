@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 PROC = Path("/proc")
+THEN_WAIT = 'import sys; print("ready", flush=True); sys.stdin.read()'
 
 
 def cpu_seconds(pid: int) -> float:
@@ -16,6 +19,18 @@ def cpu_seconds(pid: int) -> float:
 def resident_megabytes(pid: int) -> float:
     """Memory that is in use and in RAM."""
     return _megabytes(pid, "VmRSS:")
+
+
+def program_megabytes(code: str = "") -> float:
+    """The same for a Python process that has run this code and waits."""
+    command = [sys.executable, "-c", f"{code}\n{THEN_WAIT}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        used = resident_megabytes(process.pid)
+        process.stdin.close()
+    return used
 
 
 def peak_megabytes(pid: int) -> float:

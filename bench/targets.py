@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,12 +23,11 @@ from typing import Any
 from bench.cache_trace import Habits, missed_share, traced_days
 from bench.catalog import QUERIES, fill_home, server_names, tools_of
 from bench.driver import Peer, toolcrib, toolcrib_environment
-from bench.process import children, cpu_seconds, resident_megabytes
+from bench.process import children, cpu_seconds, program_megabytes, resident_megabytes
 from bench.report import Figure, Report, arguments, batch_ratios, percentile
 from tests.server.agent_tokens import FOR_CLIENTS, compact, count
 
 SERVERS, TOOLS_EACH = 100, 10
-WAIT_FOR_INPUT = 'import sys; print("ready", flush=True); sys.stdin.read()'
 BATCH = 10
 LONGEST_WAIT_SECONDS = 60.0
 CALM_SECONDS = 0.5
@@ -132,22 +130,10 @@ def add_tokens(report: Report, peer: Peer, greeting: dict[str, Any], servers: in
     report.add(Figure("and with a search and the details of a tool", 100 * (own + found) / without, "%", 1))
 
 
-def memory_of_the_interpreter() -> float:
-    with subprocess.Popen(
-        [sys.executable, "-c", WAIT_FOR_INPUT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        process.stdout.readline()
-        used = resident_megabytes(process.pid)
-        process.stdin.close()
-    return used
-
-
 def add_memory_when_empty(report: Report, home: Path) -> None:
     """The least that a gateway takes: no server, and what it loads beside the first questions is there."""
     config = fill_home(home, 0)
-    report.add(Figure("python alone", memory_of_the_interpreter(), "MB"))
+    report.add(Figure("python alone", program_megabytes(), "MB"))
     with Peer(toolcrib(config), "legacy", toolcrib_environment(home)) as peer:
         peer.greet()
         peer.ask("tools/list", {})
