@@ -20,6 +20,9 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── ApprovalRefused               a proposal that can't be made, or can't be decided so
 ├── CapabilityNotFound            .nearest
 ├── CapabilityRefused             a capability that can't take the place of the one registered: .reasons
+├── PeerNotFound                  .nearest
+├── PeerRefused                   a peer is not the one it should be, or says what can't be believed: .reason
+├── ExtraMissing                  install an extra of Toolcrib: .extra
 ├── StoreUnavailable              what should be kept can't be read or written now; work goes on without it
 ├── IndexUnreadable               the stored search index can't be used: it is made anew
 ├── WeightsUnreadable             the file of the search model can't be used: install again
@@ -207,6 +210,33 @@ class CapabilityRefused(ToolcribError):
     """A capability can't be registered, or removed, the way it was asked."""
 
     code = "CAPABILITY_REFUSED"
+
+
+class PeerNotFound(ToolcribError):
+    """No peer of that name or id is known."""
+
+    code = "PEER_NOT_FOUND"
+
+
+class PeerRefused(ToolcribError):
+    """A peer is not the one it should be, or what it says can't be believed; `reason` is one word."""
+
+    code = "PEER_REFUSED"
+
+    def __init__(self, message: str, *, reason: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, reason=reason, **details)
+        self.reason = reason
+
+
+class ExtraMissing(ToolcribError):
+    """What was asked for needs packages that are not installed; `extra` names the extra that brings them."""
+
+    code = "EXTRA_MISSING"
+
+    def __init__(self, message: str, *, extra: str, hint: str = "", **details: Any) -> None:
+        how = f"Install it: pip install 'toolcrib[{extra}]'."
+        super().__init__(message, hint=f"{how} {hint}".strip(), extra=extra, **details)
+        self.extra = extra
 
 
 class SchemaConversionFailed(ToolcribError):

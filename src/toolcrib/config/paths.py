@@ -117,6 +117,21 @@ class Paths:
         return self.state_dir / "token"
 
     @property
+    def peer_key(self) -> Path:
+        """The key by which peers know us; without it we are somebody else to them."""
+        return self.state_dir / "peer.key"
+
+    @property
+    def peer_certificate(self) -> Path:
+        """The certificate, with its key, of the port on which peers reach us."""
+        return self.state_dir / "peer-tls.pem"
+
+    @property
+    def peers_lock(self) -> Path:
+        """Whoever holds it looks for peers and listens for them."""
+        return self.state_dir / "peers.lock"
+
+    @property
     def trusted_files(self) -> Path:
         return self.state_dir / "trusted.json"
 

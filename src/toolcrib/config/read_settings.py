@@ -16,7 +16,7 @@ _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 _GROUPS = frozenset(key.split(".")[0] for key in SCALARS_BY_KEY if "." in key)
 # Groups that may be written as true or false instead: that is what their `enabled` is.
-_SWITCHES = frozenset({"engine"})
+_SWITCHES = frozenset({"engine", "peers"})
 
 
 class _Misfit(Exception):
@@ -134,7 +134,7 @@ def _converted(scalar: Scalar, value: Any) -> Any:
         case "flag":
             return _require(value, isinstance(value, bool))
         case "text":
-            allowed = value in scalar.choices if scalar.choices else bool(value)
+            allowed = value in scalar.choices if scalar.choices else bool(value) or value == scalar.default
             return _require(value, isinstance(value, str) and allowed)
         case "texts":
             _require(value, isinstance(value, list) and all(isinstance(item, str) and item for item in value))

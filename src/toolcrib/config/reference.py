@@ -65,7 +65,7 @@ def _default(scalar: Scalar) -> str:
     if isinstance(scalar.default, tuple):
         return ", ".join(scalar.default) or "none"
     number = f"{scalar.default:.10g}" if isinstance(scalar.default, float) else str(scalar.default)
-    return f"{number} {scalar.unit}".strip()
+    return f"{number} {scalar.unit}".strip() or "none"
 
 
 def _described(scalar: Scalar) -> str:

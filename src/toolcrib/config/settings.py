@@ -19,6 +19,7 @@ OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
+PeerTrust = Literal["ask", "pinned", "tofu"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +350,108 @@ class Settings:
         600.0,
         "A shared engine that had no client for this long ends; the next client starts one.",
         0,
+    )
+
+    # Peers: other agents around.
+    peers_enabled: bool = flag(
+        "peers.enabled",
+        False,
+        "Look for other agents nearby, and offer the tools of those you trust (`peers: true` is the same). In your own file "
+        "it switches the looking on; in the configuration of a workspace it decides whether their tools are shown there.",
+    )
+    peers_advertise: bool = flag("peers.advertise", False, "Let other agents find this machine, and listen for them.")
+    peers_expose: tuple[str, ...] = scalar(
+        "peers.expose",
+        "texts",
+        (),
+        "What trusted peers may use: `SERVER`, `SERVER:TOOL` (globs are fine) or `tag:NAME`. Nothing by default.",
+    )
+    peers_trust: PeerTrust = choice(
+        "peers.trust",
+        ("ask", "pinned", "tofu"),
+        "What happens to a peer that was never seen before: it waits in `toolcrib approvals` (ask), it is ignored (pinned), "
+        "or the first one under a name is trusted (tofu).",
+    )
+    peers_name: str = scalar(
+        "peers.name", "text", "", "The name by which peers know this machine; the host name if none is given."
+    )
+    peers_host: str = scalar(
+        "peers.host",
+        "text",
+        "",
+        "The address on which peers are listened for; the addresses of `peers.interfaces` if none is given.",
+    )
+    peers_port: int = scalar(
+        "peers.port",
+        "integer",
+        8666,
+        "The port on which peers are listened for; 0 takes a free one.",
+        minimum=0,
+        maximum=65_535,
+    )
+    peers_interfaces: tuple[str, ...] = scalar(
+        "peers.interfaces",
+        "texts",
+        (),
+        "Network interfaces to use for peers, by name or address; all but loopback if none is given.",
+    )
+    peers_mdns: bool = flag("peers.mdns", True, "Look for peers by multicast, and with `peers.advertise` announce.")
+    peers_static: tuple[str, ...] = scalar(
+        "peers.static",
+        "texts",
+        (),
+        "Peers to reach by address where multicast does not: `HOST:PORT`, or `PEERID@HOST:PORT` for exactly that one.",
+    )
+    peers_bootstrap: tuple[str, ...] = scalar(
+        "peers.bootstrap",
+        "texts",
+        (),
+        "Peers that are asked for other peers too: `HOST:PORT`, or a multiaddress for libp2p.",
+    )
+    peers_introduce: bool = flag("peers.introduce", False, "Tell peers that ask which other peers are known here.")
+    peers_scan: tuple[str, ...] = scalar(
+        "peers.scan",
+        "texts",
+        (),
+        "Addresses to look for MCP servers at, once: `192.0.2.10:8080-8090`. What is found there waits for approval.",
+    )
+    peers_check_interval_seconds: float = seconds(
+        "peers.checkInterval", 10.0, "How long to wait between two checks whether a peer is there.", 1
+    )
+    peers_stale_after_seconds: float = seconds(
+        "peers.staleAfter", 300.0, "The tools of a peer that did not answer for this long are no longer offered.", 1
+    )
+    peers_connect_timeout_seconds: float = seconds(
+        "peers.connectTimeout", 30.0, "How long connecting to a peer may take when one of its tools is called."
+    )
+    peers_call_rate: float = scalar(
+        "peers.callRate",
+        "number",
+        5.0,
+        "How many calls a peer may make here per second; twice as many may come at once after a quiet time.",
+        unit="per second",
+        minimum=0.001,
+    )
+    peers_max_calls: int = count("peers.maxCalls", 8, "How many calls of one peer run here at the same time.")
+    peers_max_peers: int = count(
+        "peers.maxPeers", 256, "How many peers are remembered; those that nobody trusts make room first."
+    )
+    peers_max_card_bytes: int = size("peers.maxCardBytes", 256 * KIB, "The largest card that is taken from a peer.")
+    peers_libp2p: bool = flag("peers.libp2p", False, "Reach peers over libp2p too; needs the extra `toolcrib[libp2p]`.")
+    peers_libp2p_port: int = scalar(
+        "peers.libp2pPort",
+        "integer",
+        4001,
+        "The port on which libp2p listens; 0 takes a free one.",
+        minimum=0,
+        maximum=65_535,
+    )
+    peers_dht: bool = flag("peers.dht", False, "Look for peers in the distributed hash table of libp2p too.")
+    peers_rendezvous: str = scalar(
+        "peers.rendezvous", "text", "praxis-agents", "The word under which peers meet in the distributed hash table."
+    )
+    peers_tag: str = scalar(
+        "peers.tag", "text", "praxis-p2p-mcp", "The name of the service under which peers announce."
     )
 
     # The audit log.

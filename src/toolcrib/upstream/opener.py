@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from toolcrib.config.launching import ReadyLaunch, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
@@ -20,6 +20,15 @@ from toolcrib.upstream.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from toolcrib.upstream.http_links import HttpLinks
+
+
+class PeerRoutes(Protocol):
+    """Reaches peers wherever they are now, by whichever transport."""
+
+    async def open(
+        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
+    ) -> Link:
+        """A link to a trusted peer; raises ServerConnectionError that says when it was last seen, or PeerRefused."""
 
 
 class LinkOpener:

@@ -1,0 +1,101 @@
+"""Another agent on the network: what it says of itself, where it is, and what a person decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+# A peer is a server with the address `peer://<peer id>`; where that id is reached now is found out when it is called.
+PEER_SCHEME = "peer"
+# The source of a server that is a peer: it gets no token of the environment.
+FROM_PEER = "peer"
+PEER_SERVER_PREFIX = "peer-"
+
+# seen: nobody has decided. trusted: its reviewed tools are offered. blocked: it is ignored for good.
+Trust = Literal["seen", "trusted", "blocked"]
+FoundBy = Literal["mdns", "static", "bootstrap", "card", "libp2p", "dht"]
+
+
+def peer_url(peer_id: str) -> str:
+    """The address of a peer, wherever it is."""
+    return f"{PEER_SCHEME}://{peer_id}"
+
+
+def peer_id_of(url: str) -> str | None:
+    """The peer that an address names, or None where it is the address of something else."""
+    scheme, _, peer_id = url.partition("://")
+    return peer_id if scheme == PEER_SCHEME and peer_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAddress:
+    """Where a peer listens: a literal IP address (a scope id included); where a person wrote a name, that name."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCard:
+    """What a peer signed about itself. `definitions` are its tools as `tools/list` would have them.
+
+    `tool_count` says how many tools it has; a card holds only some of very many. `port` is 0 where it does not listen.
+    `tls` is the hash of the key of its certificate, `etag` a hash of everything but the time.
+    """
+
+    name: str
+    version: str
+    peer_id: str
+    capabilities: tuple[str, ...] = ()
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    tool_count: int = 0
+    timestamp: int = 0
+    port: int = 0
+    path: str = "/mcp"
+    tls: str = ""
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Somebody said that a peer is there; `hint` is the beginning of its card's etag, where that was said too."""
+
+    peer_id: str
+    addresses: tuple[PeerAddress, ...]
+    by: FoundBy
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPeer:
+    """All that is kept of a peer. `server` is its name as a server, fixed when it was first seen.
+
+    `pins` are the fingerprints of the tools that a person reviewed, by name. `seen_at` is None until it answered.
+    `trouble` says why it was refused, where it was.
+    """
+
+    peer_id: str
+    server: str
+    title: str
+    by: FoundBy
+    found_at: float
+    seen_at: float | None = None
+    trust: Trust = "seen"
+    pins: Mapping[str, str] = field(default_factory=dict)
+    addresses: tuple[PeerAddress, ...] = ()
+    card: AgentCard | None = None
+    certificate: bytes = field(default=b"", repr=False)
+    multiaddrs: tuple[str, ...] = ()
+    trouble: str = ""
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.trust == "trusted"
+
+    def is_stale(self, now: float, stale_seconds: float) -> bool:
+        """Whether it did not answer for so long that its tools are no longer offered."""
+        return self.seen_at is None or now - self.seen_at > stale_seconds
