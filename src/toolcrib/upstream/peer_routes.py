@@ -1,0 +1,167 @@
+"""From the id of a peer to a link: over HTTPS to the address where it was last met, and to its own certificate only."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import time
+from collections.abc import Callable, Mapping
+
+import httpx2
+
+from toolcrib.errors import PeerRefused, ServerConnectionError
+from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.peers.certificate import certificate_hash, only_certificate
+from toolcrib.peers.identity import Identity
+from toolcrib.upstream.http_errors import translated
+from toolcrib.upstream.link import NotificationHandler, TransportLimits
+from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
+from toolcrib.upstream.streamable_http import StreamableHttpLink
+from toolcrib.wire.jsonrpc import Json
+
+
+log = logging.getLogger(__name__)
+
+
+class PeerHttpRoutes:
+    """Opens links to trusted peers; `known` are all peers by their ids, as they are known now."""
+
+    def __init__(
+        self,
+        identity: Callable[[], Identity],
+        known: Callable[[], Mapping[str, KnownPeer]],
+        *,
+        user_agent: str,
+        connect_seconds: Callable[[], float],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._identity = identity
+        self._known = known
+        self._user_agent = user_agent
+        self._connect_seconds = connect_seconds
+        self._now = now
+
+    async def open(
+        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
+    ) -> PeerHttpLink:
+        """A link to the peer, at the first of its addresses where it answers."""
+        peer = self._trusted(server, peer_id)
+        if peer.card is None or not peer.certificate or not peer.addresses:
+            raise self._away(server, peer)
+        refusal: PeerRefused | None = None
+        for address in peer.addresses:
+            try:
+                return await self._open_at(server, peer, peer.card, address, on_notification, limits)
+            except PeerRefused as problem:
+                refusal = problem  # its address may be somebody else's by now; it may answer at another one
+            except ServerConnectionError as problem:
+                log.debug("%s: %s", server, problem)
+        raise refusal or self._away(server, peer)
+
+    async def _open_at(
+        self,
+        server: str,
+        peer: KnownPeer,
+        card: AgentCard,
+        address: PeerAddress,
+        on_notification: NotificationHandler,
+        limits: TransportLimits,
+    ) -> PeerHttpLink:
+        proof = PeerProof(self._identity(), peer.peer_id, certificate_hash(peer.certificate), self._now)
+        client = peer_client(
+            only_certificate(peer.certificate),
+            user_agent=self._user_agent,
+            connect_seconds=self._connect_seconds(),
+            proof=proof,
+        )
+        try:
+            await _try_connection(client, server, address)
+            link = await StreamableHttpLink.open(
+                server,
+                f"https://{address}{card.path}",
+                {},
+                client=client,
+                on_notification=on_notification,
+                max_body_bytes=limits.max_body_bytes,
+            )
+        except BaseException:
+            await client.aclose()
+            raise
+        return PeerHttpLink(link, client)
+
+    def _trusted(self, server: str, peer_id: str) -> KnownPeer:
+        peer = self._known().get(peer_id)
+        if peer is None:
+            raise ServerConnectionError(
+                f"{server}: no peer with the id {peer_id} was found yet",
+                server=server,
+                hint="`toolcrib peers list` shows those that were.",
+            )
+        if not peer.is_trusted:
+            raise PeerRefused(
+                f"{server} is not trusted",
+                reason="untrusted",
+                hint=f"A person has to trust it first: `toolcrib peers trust {server}`.",
+            )
+        return peer
+
+    def _away(self, server: str, peer: KnownPeer) -> ServerConnectionError:
+        if peer.seen_at is None:
+            when = "was never reached"
+        else:
+            when = f"was last seen {max(0, round(self._now() - peer.seen_at))} s ago"
+        where = f" at {peer.addresses[0]}" if peer.addresses else ""
+        return ServerConnectionError(
+            f"{server} {when}{where}, and can't be reached now",
+            server=server,
+            retryable=True,
+            hint="It comes back by itself once it is there again; `toolcrib peers show` says more.",
+        )
+
+
+class PeerHttpLink:
+    """A link with a client of its own, which is closed with it."""
+
+    def __init__(self, link: StreamableHttpLink, client: httpx2.AsyncClient) -> None:
+        self._link = link
+        self._client = client
+
+    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
+        return await self._link.request(id, method, params, headers)
+
+    async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
+        await self._link.notify(method, params, headers)
+
+    async def wait_closed(self) -> str:
+        return await self._link.wait_closed()
+
+    async def close(self) -> None:
+        try:
+            await self._link.close()
+        finally:
+            await self._client.aclose()
+
+
+async def _try_connection(client: httpx2.AsyncClient, server: str, address: PeerAddress) -> None:
+    """Connect, so that another address can be tried where nobody answers; a certificate of somebody else is told apart."""
+    url = httpx2.URL(f"https://{address}{CARD_PATH}")
+    try:
+        with translated(server, url):
+            await client.head(url)
+    except ServerConnectionError as problem:
+        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(problem)):
+            raise PeerRefused(
+                f"{server}: whoever answers at {address} has another certificate than the peer that is trusted",
+                reason="certificate",
+                hint="`toolcrib peers show` says more. If the peer's files were deleted, forget it and trust it anew.",
+            ) from problem
+        raise
+
+
+def _causes(problem: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    following: BaseException | None = problem
+    while following is not None and following not in found:
+        found.append(following)
+        following = following.__cause__ or following.__context__
+    return found
