@@ -47,9 +47,7 @@ class DnsSd:
 
     async def start(self, seen: Callable[[Sighting], None]) -> None:
         self._zeroconf = AsyncZeroconf(interfaces=[str(one.ip) for one in self._own if one.version == 4])
-        self._working = [
-            asyncio.create_task(self._resolve(self._zeroconf, seen)) for _ in range(MOST_RESOLVED_AT_ONCE)
-        ]
+        self._working = [asyncio.create_task(self._resolve(self._zeroconf, seen)) for _ in range(MOST_RESOLVED_AT_ONCE)]
         self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, list(self._types), handlers=[self._noticed])
 
     async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress]) -> None:
@@ -83,7 +81,13 @@ class DnsSd:
             return await zeroconf.async_register_service(info, allow_name_change=True)
 
     def _info(self, kind: str, card: AgentCard, addresses: Sequence[PeerAddress]) -> AsyncServiceInfo:
-        properties = {"v": "1", "proto": "https", "path": card.path, "id": card.peer_id, "c": card.etag[:HINT_CHARACTERS]}
+        properties = {
+            "v": "1",
+            "proto": "https",
+            "path": card.path,
+            "id": card.peer_id,
+            "c": card.etag[:HINT_CHARACTERS],
+        }
         if kind != MCP_TYPE:
             properties |= {"peer_id": card.peer_id, "service": self._tag}
         return AsyncServiceInfo(

@@ -43,7 +43,9 @@ CLOSING_SECONDS = 5.0
 class PeerApp:
     """The routes of the peer port, behind the guard; `run` while it is served."""
 
-    def __init__(self, desk: PeerDesk, gateway: Gateway, settings: Callable[[], Settings], limiter: RateLimiter) -> None:
+    def __init__(
+        self, desk: PeerDesk, gateway: Gateway, settings: Callable[[], Settings], limiter: RateLimiter
+    ) -> None:
         self._desk = desk
         self._settings = settings
         self._server = build_exposed_server(gateway, desk.exposed, lambda: desk.card().body)

@@ -33,9 +33,7 @@ class Looked:
 class PeerProof(httpx2.Auth):
     """Shows one server, on connections with one certificate, who calls; the proof is renewed before it is too old."""
 
-    def __init__(
-        self, identity: Identity, server_id: str, certificate_hash: str, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, identity: Identity, server_id: str, certificate_hash: str, now: Callable[[], float]) -> None:
         self._identity = identity
         self._server_id = server_id
         self._certificate_hash = certificate_hash

@@ -19,7 +19,6 @@ from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.wire.jsonrpc import Json
 
-
 log = logging.getLogger(__name__)
 
 
