@@ -40,11 +40,14 @@ _LOWEST_PORT = 1024
 class PeerRecord(Protocol):
     """Where peers are written down, and what follows from that."""
 
-    async def write(self, changes: BookChanges) -> None:
-        """Keep what was seen, and take over what others decided meanwhile."""
+    async def write(self, changes: BookChanges) -> bool:
+        """Keep what was seen, so that `rows` has it, and what others decided meanwhile; whether that could be done."""
 
     def rows(self) -> Sequence[KnownPeer]:
         """All peers as they are written down now."""
+
+    async def follow(self) -> None:
+        """Take over what persons decided since."""
 
     async def found(self, peer: KnownPeer) -> None:
         """A peer sent a card that was not known: ask a person, where one has to decide."""
@@ -86,6 +89,8 @@ class PeerDesk:
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(MOST_LOOKS)
         self._doubtful_slots = asyncio.Semaphore(MOST_DOUBTFUL_LOOKS)
+        self._own_etag = ""
+        self._writing = asyncio.Lock()
         self._woken = asyncio.Event()
 
     # -- what the port and the finders ask
@@ -137,14 +142,12 @@ class PeerDesk:
     def configure(self) -> None:
         """Let other settings hold from now on."""
         self._book.configure(_limits(self._settings()))
-        self._own_card.forget()
         self._woken.set()
 
     # -- looking
 
     async def run(self) -> None:
         """Look for as long as this runs."""
-        self._book.load(self._record.rows())
         try:
             while True:
                 self._woken.clear()
@@ -159,20 +162,33 @@ class PeerDesk:
 
     async def tick(self) -> None:
         """Start what is due, and write down what has changed."""
+        await self._record.follow()
         now = self._now()
         self._book.load(self._record.rows())
         self._look_at_written(now)
         for peer in self._book.due(now):
-            if peer.addresses:
-                self._start(peer.peer_id, self._check(peer.peer_id), is_there=_is_there(peer))
+            self._look_at(peer)
+        if self._own_card.current().etag != self._own_etag:
+            self._own_etag = self._own_card.current().etag
+            self._tell_all()
         self._book.withdraw_stale(now)
-        await self._record.write(self._book.take_changes())
+        await self._write()
 
     async def settle(self) -> None:
         """Wait until every look that was started has ended, and what came of it is written down."""
         while self._looking:
             await asyncio.wait(set(self._looking.values()))
-        await self._record.write(self._book.take_changes())
+        await self._write()
+
+    def _look_at(self, peer: KnownPeer) -> None:
+        if peer.addresses:
+            self._start(peer.peer_id, self._check(peer.peer_id), is_there=_is_there(peer))
+
+    def _tell_all(self) -> None:
+        """Ours is another card now: whoever is looked at gets it."""
+        for peer in self._book.all():
+            if _is_there(peer) and peer.trust != "blocked":
+                self._look_at(peer)
 
     def _look_at_written(self, now: float) -> None:
         """Addresses that a person wrote: known peers there are checked as all are, others are asked who they are."""
@@ -251,10 +267,17 @@ class PeerDesk:
     async def _has_card(self, peer_id: str, *, is_new: bool) -> None:
         """Let a person decide about a card that was not known; first it is written down."""
         if is_new:
-            await self._record.write(self._book.take_changes())
+            await self._write()
             if (peer := self._book.get(peer_id)) is not None:
                 await self._record.found(peer)
             self._book.load(self._record.rows())
+
+    async def _write(self) -> None:
+        async with self._writing:
+            changes = self._book.changes()
+            if (changes.saved or changes.dropped) and await self._record.write(changes):
+                self._book.written(changes)
+                self._book.load(self._record.rows())
 
     async def _tell(self, peer: KnownPeer, met: Met) -> None:
         """Give a peer our card, where it has another one, or may have forgotten it."""

@@ -46,7 +46,10 @@ class DnsSd:
         self._working: list[asyncio.Task[None]] = []
 
     async def start(self, seen: Callable[[Sighting], None]) -> None:
-        self._zeroconf = AsyncZeroconf(interfaces=[str(one.ip) for one in self._own if one.version == 4])
+        hosts = [str(one.ip) for one in self._own if one.version == 4]
+        if not hosts:
+            raise OSError("no chosen interface has an IPv4 address")
+        self._zeroconf = AsyncZeroconf(interfaces=hosts)
         self._working = [asyncio.create_task(self._resolve(self._zeroconf, seen)) for _ in range(MOST_RESOLVED_AT_ONCE)]
         self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, list(self._types), handlers=[self._noticed])
 

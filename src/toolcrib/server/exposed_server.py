@@ -126,7 +126,8 @@ class _ExposedMiddleware:
 
 def caller_of(ctx: Context) -> Caller:
     """The peer behind a request, as it proved to the guard."""
-    peer: KnownPeer = ctx.request.scope[PEER_IN_SCOPE]
+    request: Any = ctx.request
+    peer: KnownPeer = request.scope[PEER_IN_SCOPE]
     return Caller(name=peer.server, face="peer", key=f"peer:{peer.peer_id}")
 
 

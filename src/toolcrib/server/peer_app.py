@@ -29,11 +29,10 @@ from toolcrib.server.drain import Doorway
 from toolcrib.server.exposed_server import build_exposed_server
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
 from toolcrib.server.peer_door import PeerDoor
-from toolcrib.server.peer_guard import CALLER_IN_SCOPE, CARD_PATHS, MCP_PATH, PeerGuard
+from toolcrib.server.peer_guard import CALLER_IN_SCOPE, CARD_PATHS, MCP_PATH, PEERS_PATH, PeerGuard
 
 log = logging.getLogger(__name__)
 
-PEERS_PATH = "/agent/peers"
 MOST_CONNECTIONS = 128
 MOST_BODY_BYTES = 1024 * 1024
 IDLE_SECONDS = 60
@@ -151,18 +150,13 @@ async def serve_peers(
 
 
 async def _see_out(state: ServerState) -> None:
+    """End all connections; one that does not end by itself in time is cut off."""
     for connection in list(state.connections):
         connection.shutdown()
-    waiting = asyncio.create_task(_until_empty(state))
-    await asyncio.wait({waiting}, timeout=CLOSING_SECONDS)
-    waiting.cancel()
+    if state.tasks:
+        await asyncio.wait(set(state.tasks), timeout=CLOSING_SECONDS)
     for connection in list(state.connections):
         cast(BoundedConnection, connection).cut_off()
-
-
-async def _until_empty(state: ServerState) -> None:
-    while state.connections:
-        await asyncio.sleep(0.02)
 
 
 def listen_at(hosts: Sequence[str], port: int) -> list[socket.socket]:

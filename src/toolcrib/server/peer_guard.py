@@ -25,10 +25,11 @@ CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
 # Where the guard writes down the id that was proved, of whomever it is.
 CALLER_IN_SCOPE = "toolcrib.caller"
 POLICY_VIOLATION = 1008
-# How often cards may be left here: by one machine, and by all.
+# How often cards may be left here, and others asked for: by one machine, and by all.
 CARDS_PER_HOST = RateLimitConfig(1, 2)
 CARDS_IN_ALL = RateLimitConfig(10, 20)
 MCP_PATH = "/mcp"
+PEERS_PATH = "/agent/peers"
 
 
 class PeerGuard:
@@ -80,8 +81,8 @@ class PeerGuard:
         peer = self._peer(caller)
         if peer is not None and peer.trust == "blocked":
             await _refuse(403, "this machine does not want to know you")(scope, receive, send)
-        elif scope["path"] in CARD_PATHS:
-            await self._take_card(caller, scope, receive, send)
+        elif scope["path"] in (*CARD_PATHS, PEERS_PATH):
+            await self._greet(caller, scope, receive, send)
         elif peer is None or not peer.is_trusted:
             words = "the person at this machine has not decided about you yet: `toolcrib peers trust` there"
             await _refuse(403, words)(scope, receive, send)
@@ -97,7 +98,7 @@ class PeerGuard:
             raise PeerRefused("a proof of who you are is needed", reason="unsigned")
         return caller_of_proof(proof.strip(), own_id=self._own_id, own_hash=self._own_hash, now=self._now())
 
-    async def _take_card(self, caller: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _greet(self, caller: str, scope: Scope, receive: Receive, send: Send) -> None:
         host = str(scope["client"][0]) if scope.get("client") else ""
         wait = await self._limiter.try_acquire(f"card of {host}", CARDS_PER_HOST)
         wait = wait or await self._limiter.try_acquire("cards of peers", CARDS_IN_ALL)

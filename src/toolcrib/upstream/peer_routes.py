@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 import time
@@ -23,19 +24,19 @@ log = logging.getLogger(__name__)
 
 
 class PeerHttpRoutes:
-    """Opens links to trusted peers; `known` are all peers by their ids, as they are known now."""
+    """Opens links to trusted peers; `find` looks a peer up by its id, and may ask a disk."""
 
     def __init__(
         self,
-        identity: Callable[[], Identity],
-        known: Callable[[], Mapping[str, KnownPeer]],
+        identity: Identity,
+        find: Callable[[str], KnownPeer | None],
         *,
         user_agent: str,
         connect_seconds: Callable[[], float],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
-        self._known = known
+        self._find = find
         self._user_agent = user_agent
         self._connect_seconds = connect_seconds
         self._now = now
@@ -44,7 +45,7 @@ class PeerHttpRoutes:
         self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
     ) -> PeerHttpLink:
         """A link to the peer, at the first of its addresses where it answers."""
-        peer = self._trusted(server, peer_id)
+        peer = self._trusted(server, peer_id, await asyncio.to_thread(self._find, peer_id))
         if peer.card is None or not peer.certificate or not peer.addresses:
             raise self._away(server, peer)
         refusal: PeerRefused | None = None
@@ -66,7 +67,7 @@ class PeerHttpRoutes:
         on_notification: NotificationHandler,
         limits: TransportLimits,
     ) -> PeerHttpLink:
-        proof = PeerProof(self._identity(), peer.peer_id, certificate_hash(peer.certificate), self._now)
+        proof = PeerProof(self._identity, peer.peer_id, certificate_hash(peer.certificate), self._now)
         client = peer_client(
             only_certificate(peer.certificate),
             user_agent=self._user_agent,
@@ -88,8 +89,7 @@ class PeerHttpRoutes:
             raise
         return PeerHttpLink(link, client)
 
-    def _trusted(self, server: str, peer_id: str) -> KnownPeer:
-        peer = self._known().get(peer_id)
+    def _trusted(self, server: str, peer_id: str, peer: KnownPeer | None) -> KnownPeer:
         if peer is None:
             raise ServerConnectionError(
                 f"{server}: no peer with the id {peer_id} was found yet",
