@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Protocol
 
 from toolcrib.config.settings import Settings
@@ -182,7 +182,8 @@ class PeerDesk:
 
     def _look_at(self, peer: KnownPeer) -> None:
         if peer.addresses:
-            self._start(peer.peer_id, self._check(peer.peer_id), is_there=_is_there(peer))
+            slots = self._slots if _is_there(peer) else self._doubtful_slots
+            self._start(peer.peer_id, self._check(peer.peer_id), slots)
 
     def _tell_all(self) -> None:
         """Ours is another card now: whoever is looked at gets it."""
@@ -200,16 +201,17 @@ class PeerDesk:
             elif not self._is_known(one.address) and self._written.is_due(
                 one, now, settings.peers_check_interval_seconds
             ):
-                self._start(str(one.address), self._meet(one.address, one.by), is_there=False)
+                self._start(str(one.address), self._meet(one.address, one.by), None)
 
     def _is_known(self, address: PeerAddress) -> bool:
         return any(peer.addresses[:1] == (address,) for peer in self._book.all())
 
-    def _start(self, key: str, work: Coroutine[Any, Any, None], *, is_there: bool) -> None:
+    def _start(self, key: str, work: Coroutine[Any, Any, None], slots: asyncio.Semaphore | None) -> None:
+        """Look now, or when one of the slots is free; what a person wrote needs none."""
         if key in self._looking:
             work.close()
             return
-        task = asyncio.create_task(self._in_turn(work, self._slots if is_there else self._doubtful_slots))
+        task = asyncio.create_task(self._in_turn(work, slots))
         self._looking[key] = task
         task.add_done_callback(lambda _: self._ended(key))
 
@@ -217,9 +219,9 @@ class PeerDesk:
         self._looking.pop(key, None)
         self._woken.set()
 
-    async def _in_turn(self, work: Coroutine[Any, Any, None], slots: asyncio.Semaphore) -> None:
+    async def _in_turn(self, work: Coroutine[Any, Any, None], slots: asyncio.Semaphore | None) -> None:
         try:
-            async with slots:
+            async with slots or nullcontext():
                 await work
         except ToolcribError as problem:
             log.debug("a look at a peer failed: %s", problem.message)
@@ -246,7 +248,11 @@ class PeerDesk:
 
     async def _meet(self, address: PeerAddress, by: FoundBy) -> None:
         """Whoever is at an address that a person wrote."""
-        met = await meet(self._http, address, self._rules())
+        try:
+            met = await meet(self._http, address, self._rules())
+        except PeerRefused as refusal:
+            self._complain(str(address), refusal)
+            return
         if self._book.see(Sighting(met.card.peer_id, (address,), by), self._now()) is not None:
             await self._met(met)
 
@@ -256,8 +262,7 @@ class PeerDesk:
         try:
             peer = self._book.take_card(peer_id, met.card, met.certificate, met.address, self._now())
         except PeerRefused as refusal:
-            if before is not None:
-                self._complain(before, refusal)
+            self._complain(_named(before), refusal)
             return
         if peer is not None:
             is_new = before is None or before.card is None or before.card.etag != met.card.etag
@@ -293,18 +298,17 @@ class PeerDesk:
             log.debug("%s did not take our card: %s", peer.server, problem.message)
 
     def _refuse(self, peer: KnownPeer, refusal: PeerRefused) -> None:
-        if refusal.reason != "ourselves":
-            self._book.refused(peer.peer_id, refusal.message, self._now())
-            self._complain(peer, refusal)
+        self._book.refused(peer.peer_id, refusal.message, self._now())
+        self._complain(_named(peer), refusal)
 
-    def _complain(self, peer: KnownPeer, refusal: PeerRefused) -> None:
+    def _complain(self, who: str, refusal: PeerRefused) -> None:
         """Say loudly that somebody is not who they should be, once an hour for each."""
         now = self._now()
-        if now - self._complained.get(peer.peer_id, -COMPLAINT_SECONDS) >= COMPLAINT_SECONDS:
-            log.warning("%s (%s) is refused: %s", peer.server, peer.peer_id, refusal.message)
-            self._complained = {key: at for key, at in self._complained.items() if now - at < COMPLAINT_SECONDS} | {
-                peer.peer_id: now
-            }
+        recent = {key: at for key, at in self._complained.items() if now - at < COMPLAINT_SECONDS}
+        if who not in recent and refusal.reason != "ourselves":
+            log.warning("%s is refused: %s", who, refusal.message)
+            recent[who] = now
+        self._complained = recent
 
     def _rules(self) -> Rules:
         return Rules(self._now(), LOOK_SECONDS, self._settings().peers_max_card_bytes, self.peer_id)
@@ -319,6 +323,10 @@ class PeerDesk:
         except ValueError:
             return ()
         return () if is_here else (PeerAddress(host, port),)
+
+
+def _named(peer: KnownPeer | None) -> str:
+    return f"{peer.server} ({peer.peer_id})" if peer is not None else "a peer"
 
 
 def _is_there(peer: KnownPeer) -> bool:

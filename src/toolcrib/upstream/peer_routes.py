@@ -6,11 +6,13 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
 
 import httpx2
 
-from toolcrib.errors import PeerRefused, ServerConnectionError
+from toolcrib.errors import AuthenticationFailed, PeerRefused, ServerConnectionError
 from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
 from toolcrib.peers.certificate import certificate_hash, only_certificate
 from toolcrib.peers.identity import Identity
@@ -126,10 +128,12 @@ class PeerHttpLink:
         self._client = client
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
-        return await self._link.request(id, method, params, headers)
+        with _said_by_peer():
+            return await self._link.request(id, method, params, headers)
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
-        await self._link.notify(method, params, headers)
+        with _said_by_peer():
+            await self._link.notify(method, params, headers)
 
     async def wait_closed(self) -> str:
         return await self._link.wait_closed()
@@ -139,6 +143,22 @@ class PeerHttpLink:
             await self._link.close()
         finally:
             await self._client.aclose()
+
+
+@contextmanager
+def _said_by_peer() -> Iterator[None]:
+    """A refusal in the words of peers: there is no token that a person could renew."""
+    try:
+        yield
+    except AuthenticationFailed as refusal:
+        server = refusal.server
+        if refusal.details.get("status") != HTTPStatus.FORBIDDEN:
+            words = f"{server} does not believe who we are"
+            hint = "Compare the clocks of both machines; they may be five minutes apart."
+        else:
+            words = f"{server} does not trust this machine yet"
+            hint = "The person there has to agree, with `toolcrib peers trust`; then try again."
+        raise AuthenticationFailed(words, server=server, hint=hint) from refusal
 
 
 async def _try_connection(client: httpx2.AsyncClient, server: str, address: PeerAddress) -> None:
