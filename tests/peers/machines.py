@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ async def machine(
             lambda: engine.settings, engine.paths, env, LateRoutes(lambda: engine.settings, engine.paths)
         )
         one = Machine(folder, chosen, engine, gateway, fakes, None)  # type: ignore[arg-type]
-        one.face = PeerFace(engine, lambda: one.settings, partial(nullcontext, gateway))
+        one.face = PeerFace(engine, lambda: one.settings, lambda: nullcontext(gateway))
         leaving = asyncio.Event()
         running = asyncio.create_task(one.face.run(leaving))
         try:

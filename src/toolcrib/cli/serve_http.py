@@ -7,7 +7,6 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ async def serve_with_peers(options: argparse.Namespace, engine: Engine, gateway:
 
 async def meet_peers(engine: Engine, gateway: Gateway, leaving: asyncio.Event) -> None:
     """Be there for peers, as the settings of this gateway want it, until `leaving` is set."""
-    await PeerFace(engine, lambda: gateway.settings, partial(nullcontext, gateway)).run(leaving)
+    await PeerFace(engine, lambda: gateway.settings, lambda: nullcontext(gateway)).run(leaving)
 
 
 def check_address(options: argparse.Namespace, settings: Settings) -> None:

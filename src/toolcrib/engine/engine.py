@@ -36,6 +36,7 @@ from toolcrib.engine.from_settings import (
 from toolcrib.engine.indexer import Indexer
 from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
+from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
@@ -86,7 +87,8 @@ class Engine:
         self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
         self.workspaces: list[Workspace] = []
-        self._opener = opener or link_opener(lambda: self.settings, self.paths, env)
+        self._peer_routes = LateRoutes(lambda: self.settings, self.paths)
+        self._opener = opener or link_opener(lambda: self.settings, self.paths, env, self._peer_routes)
         self.pool = Pool(
             self._opener,
             connection_policy(settings),
@@ -182,6 +184,10 @@ class Engine:
         if self.reads_due:
             self.refresher.refresh_due()
 
+    def look_again(self) -> None:
+        """Take over soon what was written into the catalog."""
+        self._follow_now.set()
+
     def new_workspace(self, settings: Settings, site: Site | None = None) -> Workspace:
         """One configuration's view of what this engine has; `take_in` opens it.
 
@@ -211,6 +217,7 @@ class Engine:
         self.store.close()
         self.registry.close()
         self.peers.close()
+        self._peer_routes.close()
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(
@@ -241,6 +248,8 @@ class Engine:
         if any(workspace.settings.peers_enabled for workspace in self.workspaces):
             await self.peers.follow(self.catalog.snapshot.token)
         changed = [workspace for workspace in self.workspaces if workspace.show_found()]
+        if changed:  # at once: what is shown can be called
+            await self.pool.serve(self.entries())
         return bool(changed)
 
     def _connected(self, spec: ServerSpec, identity: Identity) -> None:

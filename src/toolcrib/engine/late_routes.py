@@ -27,11 +27,15 @@ class LateRoutes:
     async def open(
         self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
     ) -> Link:
+        opened = await self._stored()
+        return await opened.routes.open(server, peer_id, on_notification, limits)
+
+    async def _stored(self) -> StoredRoutes:
         async with self._opening:
             if self._opened is None:
                 module = await asyncio.to_thread(import_module, "toolcrib.engine.peer_wiring")
                 self._opened = await asyncio.to_thread(module.StoredRoutes, self._settings, self._paths)
-        return await self._opened.routes.open(server, peer_id, on_notification, limits)
+            return self._opened
 
     def close(self) -> None:
         if self._opened is not None:

@@ -152,8 +152,10 @@ class PeerDesk:
             while True:
                 self._woken.clear()
                 await self.tick()
+                # Not `wait_for`: until Python 3.12 it loses a cancel that comes at the same moment as what is waited for.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), TICK_SECONDS)
+                    async with asyncio.timeout(TICK_SECONDS):
+                        await self._woken.wait()
         finally:
             looking = list(self._looking.values())
             for task in looking:
@@ -265,6 +267,8 @@ class PeerDesk:
             self._complain(_named(before), refusal)
             return
         if peer is not None:
+            if before is not None and _is_there(before) and met.address != before.addresses[0]:
+                await self._record.left(before)  # it has moved: who is connected goes on at the new place
             is_new = before is None or before.card is None or before.card.etag != met.card.etag
             await self._has_card(peer_id, is_new=is_new)
             await self._tell(peer, met)

@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 import httpx2
 
-from toolcrib.errors import AuthenticationFailed, PeerRefused, ServerConnectionError
+from toolcrib.errors import AnswerTooLarge, AuthenticationFailed, PeerRefused, ServerConnectionError
 from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
 from toolcrib.peers.certificate import certificate_hash, only_certificate
 from toolcrib.peers.identity import Identity
@@ -121,44 +121,62 @@ class PeerHttpRoutes:
 
 
 class PeerHttpLink:
-    """A link with a client of its own, which is closed with it."""
+    """A link with a client of its own, which is closed with it; over once the peer can't be reached where it was."""
 
     def __init__(self, link: StreamableHttpLink, client: httpx2.AsyncClient) -> None:
         self._link = link
         self._client = client
+        self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
-        with _said_by_peer():
+        with self._noticing():
             return await self._link.request(id, method, params, headers)
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
-        with _said_by_peer():
+        with self._noticing():
             await self._link.notify(method, params, headers)
 
     async def wait_closed(self) -> str:
-        return await self._link.wait_closed()
+        closing = asyncio.create_task(self._link.wait_closed())
+        try:
+            done, _ = await asyncio.wait({closing, self._lost}, return_when=asyncio.FIRST_COMPLETED)
+            return done.pop().result()
+        finally:
+            closing.cancel()
 
     async def close(self) -> None:
         try:
             await self._link.close()
         finally:
+            self._lose("the connection was closed")
             await self._client.aclose()
 
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        try:
+            yield
+        except AuthenticationFailed as refusal:
+            raise _in_words_of_peers(refusal) from refusal
+        except AnswerTooLarge:
+            raise
+        except ServerConnectionError as problem:
+            self._lose(problem.message)  # it may be somewhere else by now, which is looked up for the next link
+            raise
 
-@contextmanager
-def _said_by_peer() -> Iterator[None]:
-    """A refusal in the words of peers: there is no token that a person could renew."""
-    try:
-        yield
-    except AuthenticationFailed as refusal:
-        server = refusal.server
-        if refusal.details.get("status") != HTTPStatus.FORBIDDEN:
-            words = f"{server} does not believe who we are"
-            hint = "Compare the clocks of both machines; they may be five minutes apart."
-        else:
-            words = f"{server} does not trust this machine yet"
-            hint = "The person there has to agree, with `toolcrib peers trust`; then try again."
-        raise AuthenticationFailed(words, server=server, hint=hint) from refusal
+    def _lose(self, reason: str) -> None:
+        if not self._lost.done():
+            self._lost.set_result(reason)
+
+
+def _in_words_of_peers(refusal: AuthenticationFailed) -> AuthenticationFailed:
+    """There is no token that a person could renew."""
+    if refusal.details.get("status") == HTTPStatus.FORBIDDEN:
+        words = f"{refusal.server} does not trust this machine yet"
+        hint = "The person there has to agree, with `toolcrib peers trust`; then try again."
+    else:
+        words = f"{refusal.server} does not believe who we are"
+        hint = "Compare the clocks of both machines; they may be five minutes apart."
+    return AuthenticationFailed(words, server=refusal.server, hint=hint)
 
 
 async def _try_connection(client: httpx2.AsyncClient, server: str, address: PeerAddress) -> None:
