@@ -85,7 +85,7 @@ async def test_a_found_peer_waits_in_approvals_and_is_used_after_trust(around: A
     assert machine.paths.config_file.read_bytes() == before
 
     assert await run_tool("notes__add", servers) == {"text": "milk"}
-    found = machine.run("search", "add a note", "--json").json
+    found = machine.run("search", "add a note", "--wait", "0", "--json").json
     assert found["results"][0]["server"] == "peer-kitchen"
     assert machine.run("peers", "list", "--json").json["peers"][0]["state"] == "trusted"
 
@@ -195,6 +195,17 @@ def test_peers_are_listed_with_what_they_are(around: Around) -> None:
     around.store.save_peers([around.kitchen(away_since=now)])
     around.machine.run("peers", "forget", "stranger", "--block")
     assert states("--all") == {"peer-garage": "stale", "peer-kitchen": "away", "peer-stranger": "blocked"}
+
+
+@pytest.mark.parametrize("command", ["doctor", "discover", "warm"])
+def test_commands_that_read_servers_know_peers(around: Around, command: str) -> None:
+    around.see(around.kitchen())
+    around.machine.run("peers", "trust", "kitchen", "--yes")
+    for named in (["peer-kitchen"], []):
+        ran = around.machine.run(command, *named, "--json")
+        assert ran.code == 3
+        # No way to it is open here, so what they say is that it can't be reached.
+        assert "SERVER_CONNECTION_ERROR" in ran.out
 
 
 def test_we_are_told_who_we_are_and_asking_makes_no_key(around: Around) -> None:

@@ -48,13 +48,20 @@ class PeerSpecs:
         self._token: int | None = None
         self._was_read = False
         self._peers: list[KnownPeer] = []
+        self._made: tuple[object, Overlay] = (None, Overlay())
 
     @classmethod
     def opened(cls, settings: Callable[[], Settings], paths: Paths) -> PeerSpecs:
         return cls(open_peer_store(paths), settings)
 
     def overlay(self) -> Overlay:
-        return overlay_of(self._peers, self._settings(), self._now())
+        """What to lay over; the same object as long as nothing changed, since every workspace asks every second."""
+        settings, now = self._settings(), self._now()
+        shown = _shown(self._peers, settings, now)
+        source = shown, settings.peers_connect_timeout_seconds
+        if self._made[0] != source:
+            self._made = source, overlay_of(shown, settings, now)
+        return self._made[1]
 
     async def follow(self, token: int | None) -> None:
         """Look at the store, if the catalog's change token is another one than the last time."""
@@ -72,10 +79,14 @@ class PeerSpecs:
 
 def overlay_of(peers: Iterable[KnownPeer], settings: Settings, now: float) -> Overlay:
     """The servers that trusted peers are, while they answer, with the tools that a person reviewed."""
-    stale = settings.peers_stale_after_seconds
-    shown = [peer for peer in peers if peer.is_trusted and not peer.is_stale(now, stale)]
+    shown = _shown(peers, settings, now)
     specs = tuple(peer_spec(peer, settings.peers_connect_timeout_seconds) for peer in shown)
     return Overlay(specs, {spec.launch_key: dict(peer.pins) for spec, peer in zip(specs, shown, strict=True)})
+
+
+def _shown(peers: Iterable[KnownPeer], settings: Settings, now: float) -> list[KnownPeer]:
+    stale = settings.peers_stale_after_seconds
+    return [peer for peer in peers if peer.is_trusted and not peer.is_stale(now, stale)]
 
 
 def peer_spec(peer: KnownPeer, connect_seconds: float) -> ServerSpec:
