@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from toolcrib.engine.peer_specs import open_peer_store
-from toolcrib.engine.peer_trust import opened_peer_review
-
 from tests.fakes import FakeServer, FakeServers, eventually, spec
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
@@ -20,6 +17,8 @@ from toolcrib.engine.engine import Engine, Opener
 from toolcrib.engine.from_settings import link_opener
 from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.open_gateway import open_home
+from toolcrib.engine.peer_specs import open_peer_store
+from toolcrib.engine.peer_trust import opened_peer_review
 from toolcrib.gateway import Gateway
 from toolcrib.model.peer import KnownPeer, PeerAddress, peer_id_of
 from toolcrib.model.server import RemoteLaunch, ServerSpec

@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class PeerDoor:
             self._make_room(str(address[0]))
             task = asyncio.create_task(self._shake_hands(connected))
             self._waiting[task] = str(address[0])
-            task.add_done_callback(self._forget)
+            task.add_done_callback(partial(self._ended, connected))
 
     def _make_room(self, host: str) -> None:
         of_host = [task for task, other in self._waiting.items() if other == host]
@@ -83,19 +84,18 @@ class PeerDoor:
         self._waiting.pop(task)
         task.cancel()
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, connected: socket.socket, task: asyncio.Task[None]) -> None:
         self._waiting.pop(task, None)
+        # Here and not in the task, which may be sent away before it has begun.
+        if task.cancelled():
+            connected.close()
+        elif (problem := task.exception()) is not None:
+            log.debug("a connection of a peer came to nothing: %r", problem)
+            connected.close()
 
     async def _shake_hands(self, connected: socket.socket) -> None:
-        try:
-            # Without this a small answer may wait for the acknowledgement of the one before.
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await asyncio.get_running_loop().connect_accepted_socket(
-                self._new_connection, connected, ssl=self._context, ssl_handshake_timeout=HANDSHAKE_SECONDS
-            )
-        except OSError as problem:  # those of TLS and of time among them
-            log.debug("a connection of a peer came to nothing: %s", problem)
-            connected.close()
-        except asyncio.CancelledError:
-            connected.close()
-            raise
+        # Without this a small answer may wait for the acknowledgement of the one before.
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await asyncio.get_running_loop().connect_accepted_socket(
+            self._new_connection, connected, ssl=self._context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+        )

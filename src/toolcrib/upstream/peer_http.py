@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import httpx2
 
@@ -126,17 +127,22 @@ class PeerHttp:
         """Status, body and the certificate of the connection."""
         url = httpx2.URL(f"https://{address}{path}")
         server = str(address)
+        connected = _Connected()
         try:
             with translated(server, url):
                 async with (
                     asyncio.timeout(seconds),
                     peer_client(context, user_agent=self._user_agent, connect_seconds=seconds, proof=proof) as client,
-                    client.stream(method, url, headers=dict(headers or {}), content=content) as response,
+                    client.stream(
+                        method, url, headers=dict(headers or {}), content=content, extensions={"trace": connected.trace}
+                    ) as response,
                 ):
                     certificate = _certificate_of(response, server)
                     return response.status_code, await self._body(response, server), certificate
         except TimeoutError:
             raise ServerConnectionError(f"{server} did not answer within {seconds:g} s", server=server) from None
+        finally:
+            await connected.close()
 
     async def _body(self, response: httpx2.Response, server: str) -> bytes:
         parts, size, most = [], 0, self._max_bytes()
@@ -146,6 +152,21 @@ class PeerHttp:
             if size > most:
                 raise PeerRefused(f"{server} sent more than {most} bytes", reason="oversize")
         return b"".join(parts)
+
+
+class _Connected:
+    """The connections of a request; the client leaves one open whose handshake is broken off."""
+
+    def __init__(self) -> None:
+        self._streams: list[Any] = []
+
+    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            self._streams.append(info["return_value"])
+
+    async def close(self) -> None:
+        for stream in self._streams:
+            await stream.aclose()
 
 
 def _certificate_of(response: httpx2.Response, server: str) -> bytes:
