@@ -32,10 +32,12 @@ class LateRoutes:
 
     async def _stored(self) -> StoredRoutes:
         async with self._opening:
-            if self._opened is None:
-                module = await asyncio.to_thread(import_module, "toolcrib.engine.peer_wiring")
-                self._opened = await asyncio.to_thread(module.StoredRoutes, self._settings, self._paths)
-            return self._opened
+            if self._opened is not None:
+                return self._opened
+            module = await asyncio.to_thread(import_module, "toolcrib.engine.peer_wiring")
+            opened: StoredRoutes = await asyncio.to_thread(module.StoredRoutes, self._settings, self._paths)
+            self._opened = opened
+            return opened
 
     def close(self) -> None:
         if self._opened is not None:
