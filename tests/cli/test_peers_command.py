@@ -326,6 +326,17 @@ def test_a_forgotten_peer_is_gone_with_its_tools(around: Around) -> None:
     assert around.machine.run("approvals", "list", "--state", "approved", "--json").json["approvals"] == []
 
 
+def test_a_blocked_peer_may_be_trusted_after_all(around: Around) -> None:
+    around.see(around.kitchen())
+    assert around.machine.run("peers", "forget", "kitchen", "--block").out == "peer-kitchen is blocked\n"
+    around.see(around.kitchen())
+    assert around.trust_of("peer-kitchen") == "blocked"
+    assert around.machine.run("approvals", "list", "--json").json["approvals"] == []
+
+    assert around.machine.run("peers", "trust", "kitchen", "--yes").code == 0
+    assert around.trust_of("peer-kitchen") == "trusted"
+
+
 def test_peers_leave_places_for_what_people_propose(around: Around) -> None:
     for number in range(MOST_PENDING_PEERS + 2):
         around.see(known_peer(Identity(bytes([number]) * 32), f"p{number}", [ADD], now=time.time()))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from toolcrib.config.names import shorten, slug
 from toolcrib.errors import PeerRefused
-from toolcrib.model.peer import PEER_SERVER_PREFIX, AgentCard, KnownPeer, PeerAddress, Sighting
+from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.peer_id import is_peer_id
 from toolcrib.peers.addresses import MOST_ADDRESSES
 from toolcrib.peers.checks import Checks
+from toolcrib.peers.names import name_for, unnamed, whose_name
 
-_END_CHARACTERS = 6
 # How much later than written a peer may really have been seen, as a share of the time after which it is stale: a peer that
 # answers every check is not written down every time.
 _UNWRITTEN_SHARE = 0.2
@@ -112,7 +111,8 @@ class PeerBook:
         self._refuse_impostor(peer, card, now)
         # Where it answered comes first, whatever others say about where it is.
         addresses = peer.addresses if address is None else tuple(dict.fromkeys((address, *peer.addresses)))
-        server = self._name_for(peer, card.name) if peer.seen_at is None and not peer.is_trusted else peer.server
+        is_named = peer.seen_at is not None or peer.is_trusted
+        server = peer.server if is_named else name_for(peer, card.name, self._is_taken)
         seen = replace(
             peer,
             server=server,
@@ -182,12 +182,9 @@ class PeerBook:
         if self._limits.only_known or not self._has_room():
             return None
         peer_id = sighting.peer_id
-        unnamed = PEER_SERVER_PREFIX + peer_id[-_END_CHARACTERS:]
-        # Until it sent its card; two ids may have the same end.
-        server = unnamed if not self._is_taken(unnamed) else PEER_SERVER_PREFIX + peer_id
         peer = KnownPeer(
             peer_id=peer_id,
-            server=server,
+            server=unnamed(peer_id, self._is_taken),
             title="",
             by=sighting.by,
             found_at=now,
@@ -233,37 +230,20 @@ class PeerBook:
     def _refuse_impostor(self, peer: KnownPeer, card: AgentCard, now: float) -> None:
         if peer.is_trusted:
             return  # a person trusts both, under whatever name
-        claimed = _plain(card.name)
-        for other in self._peers.values():
-            if other.is_trusted and claimed in {
-                _plain(other.title),
-                other.server.removeprefix(PEER_SERVER_PREFIX).lower(),
-            }:
-                why = f"it claims the name of {other.title or other.server} ({other.peer_id})"
-                self.refused(peer.peer_id, why, now)
-                raise PeerRefused(
-                    why,
-                    reason="impostor",
-                    hint=f"If that machine has a new key, forget the old one: `toolcrib peers forget {other.server}`. "
-                    "If they are two machines, give one another name (`peers.name`).",
-                )
-
-    def _name_for(self, peer: KnownPeer, title: str) -> str:
-        plain, end = server_name(title), peer.peer_id[-_END_CHARACTERS:]
-        candidates = (plain, f"{plain[: 63 - len(end)]}-{end}", peer.server)
-        return next(name for name in candidates if name == peer.server or not self._is_taken(name))
+        other = whose_name(card.name, self._peers.values())
+        if other is None:
+            return
+        why = f"it claims the name of {other.title or other.server} ({other.peer_id})"
+        self.refused(peer.peer_id, why, now)
+        raise PeerRefused(
+            why,
+            reason="impostor",
+            hint=f"If that machine has a new key, forget the old one: `toolcrib peers forget {other.server}`. "
+            "If they are two machines, give one another name (`peers.name`).",
+        )
 
     def _is_taken(self, name: str) -> bool:
         return any(peer.server.lower() == name.lower() for peer in self._peers.values())
-
-
-def server_name(title: str) -> str:
-    """The server's name of a peer that calls itself so, where nobody else has it."""
-    return shorten(PEER_SERVER_PREFIX + slug(title), title)
-
-
-def _plain(title: str) -> str:
-    return slug(title).lower() if title else ""
 
 
 def _server(mine: KnownPeer, row: KnownPeer) -> str:

@@ -72,8 +72,10 @@ def _make_key(path: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_KEY_BYTES))
         # A link appears with its whole content and never over another: of two processes, one key is kept.
-        with suppress(FileExistsError):
+        with suppress(OSError):
             os.link(draft, path)
+        if not path.exists():  # a disk without links
+            os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
