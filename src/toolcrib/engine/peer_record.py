@@ -13,7 +13,8 @@ from toolcrib.engine.peer_trust import PeerReview
 from toolcrib.errors import StoreUnavailable, ToolcribError
 from toolcrib.model.peer import KnownPeer
 from toolcrib.model.server import ServerSpec
-from toolcrib.peers.book import BookChanges, server_name
+from toolcrib.peers.book import BookChanges
+from toolcrib.peers.names import server_name
 from toolcrib.peers.store import PeerStore
 
 log = logging.getLogger(__name__)
