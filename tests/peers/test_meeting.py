@@ -217,6 +217,23 @@ async def test_switching_peers_off_closes_the_port(tmp_path: Path) -> None:
             await visitor.client.get(f"https://{address}/agent/card", headers={"connection": "close"})
 
 
+@pytest.mark.parametrize("does_introduce", [True, False])
+async def test_a_bootstrap_node_introduces_others_where_its_person_wants_that(
+    tmp_path: Path, does_introduce: bool
+) -> None:
+    async with machine(tmp_path / "kitchen", "kitchen", peers_introduce=does_introduce) as kitchen:
+        node = str(kitchen.address)
+        async with machine(tmp_path / "garden", "garden", peers_static=(node,)) as garden:
+            await kitchen.knows("peer-garden")
+            async with machine(tmp_path / "study", "study", peers_bootstrap=(node,)) as study:
+                await study.knows("peer-kitchen")
+                if does_introduce:
+                    assert (await study.knows("peer-garden")).peer_id == garden.peer_id
+                else:
+                    await kitchen.knows("peer-study")
+                    assert list(study.peers()) == ["peer-kitchen"]
+
+
 async def test_only_one_process_of_a_person_is_there_for_peers(tmp_path: Path) -> None:
     notes = notes_server()
     async with (

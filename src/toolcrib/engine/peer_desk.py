@@ -11,6 +11,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, Protocol
 
 from toolcrib.config.settings import Settings
+from toolcrib.engine.introductions import MOST_INTRODUCED, introductions_in
 from toolcrib.engine.own_card import OwnCard, SignedCard
 from toolcrib.engine.peer_round import Met, Rules, check, meet
 from toolcrib.engine.written_peers import WrittenPeers
@@ -31,7 +32,8 @@ LOOK_SECONDS = 5.0
 # How many peers are looked at at once: those that are there, and those of whom that is not known.
 MOST_LOOKS = 8
 MOST_DOUBTFUL_LOOKS = 4
-MOST_INTRODUCED = 64
+# How often a bootstrap node is asked for others.
+ASK_SECONDS = 60.0
 COMPLAINT_SECONDS = 3600.0
 _HTTPS_PORT = 443
 _LOWEST_PORT = 1024
@@ -85,6 +87,8 @@ class PeerDesk:
         self._posted: set[str] = set()
         # By peer, which of our cards it was given last, and when.
         self._told: dict[str, tuple[str, float]] = {}
+        # When each bootstrap node was asked for others, and when each refusal was told.
+        self._asked: dict[str, float] = {}
         self._complained: dict[str, float] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(MOST_LOOKS)
@@ -272,6 +276,20 @@ class PeerDesk:
             is_new = before is None or before.card is None or before.card.etag != met.card.etag
             await self._has_card(peer_id, is_new=is_new)
             await self._tell(peer, met)
+            await self._ask_for_others(peer, met)
+
+    async def _ask_for_others(self, peer: KnownPeer, met: Met) -> None:
+        """Hear of more peers from one that a person wrote down for that."""
+        now = self._now()
+        is_recent = 0 <= now - self._asked.get(peer.peer_id, -ASK_SECONDS) < ASK_SECONDS
+        if is_recent or not self._written.introduces(met.address):
+            return
+        proof = PeerProof(self._identity, peer.peer_id, met.card.tls, self._now)
+        told = await self._http.introduced(met.address, met.certificate, proof, LOOK_SECONDS)
+        if told is not None:
+            self._asked[peer.peer_id] = now
+            for sighting in introductions_in(told, self._own_addresses()):
+                self.seen(sighting)
 
     async def _has_card(self, peer_id: str, *, is_new: bool) -> None:
         """Let a person decide about a card that was not known; first it is written down."""

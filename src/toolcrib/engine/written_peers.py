@@ -32,6 +32,10 @@ class WrittenPeers:
         self.entries = (*peers, *nodes)
         self._asked_at = {one: at for one, at in self._asked_at.items() if one in self.entries}
 
+    def introduces(self, address: PeerAddress) -> bool:
+        """Whether the peer at this address is one to ask for others."""
+        return any(one.by == "bootstrap" and one.address == address for one in self.entries)
+
     def is_due(self, one: WrittenPeer, now: float, pause_seconds: float) -> bool:
         """Whether to ask who is there now; if so, it is not due again before the pause is over."""
         if 0 <= now - self._asked_at.get(one, -pause_seconds) < pause_seconds:

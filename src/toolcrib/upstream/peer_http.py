@@ -106,11 +106,13 @@ class PeerHttp:
     async def introduced(
         self, address: PeerAddress, certificate: bytes, proof: PeerProof, seconds: float
     ) -> bytes | None:
-        """The peers that this one knows, as it wrote them; None where it does not tell."""
+        """The peers that this one knows, as it wrote them; nothing where it does not tell, None where it does not now."""
         status, body, _ = await self._ask(
             only_certificate(certificate), address, "GET", PEERS_PATH, seconds, proof=proof
         )
-        return body if status == HTTPStatus.OK else None
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return None
+        return body if status == HTTPStatus.OK else b""
 
     async def _ask(
         self,
