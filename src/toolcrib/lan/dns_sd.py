@@ -67,11 +67,12 @@ class DnsSd:
 
     async def close(self) -> None:
         zeroconf, self._zeroconf = self._zeroconf, None
+        browser, self._browser = self._browser, None
         for task in self._working:
             task.cancel()
         await asyncio.gather(*self._working, return_exceptions=True)
-        if self._browser is not None:
-            await self._browser.async_cancel()
+        if browser is not None:
+            await browser.async_cancel()
         if zeroconf is not None:
             await zeroconf.async_unregister_all_services()  # says goodbye
             await zeroconf.async_close()
