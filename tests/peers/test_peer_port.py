@@ -18,6 +18,7 @@ from tests.peers.machines import Machine, machine
 from tests.peers.strangers import Stranger, answer_in, stranger
 from toolcrib.peers.call_proof import proof_for
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
+from toolcrib.server.peer_door import DoorLimits
 
 HIDDEN = "secrets__read"
 
@@ -162,10 +163,21 @@ async def test_a_peer_that_calls_is_audited_under_its_name(kitchen: Machine, vis
 
 async def test_idle_connections_do_not_keep_a_peer_out(kitchen: Machine, visitor: Stranger) -> None:
     with ExitStack() as held:
-        for _ in range(1_000):
-            idle = held.enter_context(socket.socket())
-            idle.setblocking(False)
-            await asyncio.get_running_loop().sock_connect(idle, (kitchen.address.host, kitchen.port))
+        idle = [held.enter_context(socket.socket()) for _ in range(1_000)]
+        for one in idle:
+            one.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(one, (kitchen.address.host, kitchen.port))
 
         async with asyncio.timeout(5):
             assert (await visitor.card_of(kitchen))["name"] == "kitchen"
+        # Far less than the time that a handshake may take has passed: the others had to make room.
+        assert sum(map(_is_open, idle)) <= DoorLimits().waiting_per_host
+
+
+def _is_open(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
