@@ -20,7 +20,8 @@ from toolcrib.cli.exits import OK
 from toolcrib.config.load import load_settings
 from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
-from toolcrib.engine.open_gateway import open_gateway
+from toolcrib.engine.engine import Engine
+from toolcrib.engine.open_gateway import open_home
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.process_memory import give_back, settle, share_memory
@@ -52,18 +53,22 @@ async def _serve(options: argparse.Namespace) -> None:
     settings = _demo_settings(options) if options.demo else None
     face = "http" if options.http else "stdio"
     serve = _face(options)
-    async with open_gateway(options.config, settings=settings, face=face, when_learnt=give_back) as gateway:
+    async with open_home(options.config, settings=settings, face=face, when_learnt=give_back) as (engine, gateway):
         settle()
         stop = asyncio.Event()
         handle_signals(stop.set, partial(reload_quietly, gateway))
-        await serve(gateway, stop)
+        await serve(engine, gateway, stop)
 
 
-def _face(options: argparse.Namespace) -> Callable[[Gateway, asyncio.Event], Awaitable[None]]:
+def _face(options: argparse.Namespace) -> Callable[[Engine, Gateway, asyncio.Event], Awaitable[None]]:
     """What serves clients; the SDK is loaded for HTTP only, since it costs more than all the rest of a gateway."""
     if options.http:
-        return partial(import_module("toolcrib.cli.serve_http").serve, options)
-    return serve_stdio
+        return partial(import_module("toolcrib.cli.serve_http").serve_with_peers, options)
+    return _serve_stdio
+
+
+async def _serve_stdio(_: Engine, gateway: Gateway, stop: asyncio.Event) -> None:
+    await serve_stdio(gateway, stop)
 
 
 def _demo_settings(options: argparse.Namespace) -> Settings | None:

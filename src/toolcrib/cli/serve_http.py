@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from toolcrib.cli.greeting import Greeting
 from toolcrib.cli.output import Output
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.engine.engine import Engine
 from toolcrib.gateway import Gateway
 from toolcrib.server.http import try_address
 from toolcrib.server.listening import listen
+from toolcrib.server.peer_face import PeerFace
 
 
 async def serve(
@@ -39,6 +42,22 @@ async def serve(
 
     host, port = _address(options, gateway.settings)
     await listen(gateway, host=host, port=port, token_file=token_file, stop=stop, on_ready=greet)
+
+
+async def serve_with_peers(options: argparse.Namespace, engine: Engine, gateway: Gateway, stop: asyncio.Event) -> None:
+    """The same in a process that no other client shares; where no engine does it, it is there for peers too."""
+    leaving = asyncio.Event()
+    meeting = asyncio.create_task(meet_peers(engine, gateway, leaving))
+    try:
+        await serve(options, gateway, stop)
+    finally:
+        leaving.set()
+        await meeting
+
+
+async def meet_peers(engine: Engine, gateway: Gateway, leaving: asyncio.Event) -> None:
+    """Be there for peers, as the settings of this gateway want it, until `leaving` is set."""
+    await PeerFace(engine, lambda: gateway.settings, lambda: nullcontext(gateway)).run(leaving)
 
 
 def check_address(options: argparse.Namespace, settings: Settings) -> None:

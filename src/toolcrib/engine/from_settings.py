@@ -22,7 +22,7 @@ from toolcrib.storage.cache_files import FolderCache
 from toolcrib.storage.result_files import ResultFiles
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.link import TransportLimits
-from toolcrib.upstream.opener import LinkOpener
+from toolcrib.upstream.opener import LinkOpener, PeerRoutes
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
 
@@ -61,7 +61,9 @@ def transport_limits(settings: Settings) -> TransportLimits:
     )
 
 
-def link_opener(settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str]) -> LinkOpener:
+def link_opener(
+    settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str], routes: PeerRoutes | None = None
+) -> LinkOpener:
     """Our own transports, under the settings in force when a link is opened."""
     return LinkOpener(
         env=env,
@@ -69,6 +71,7 @@ def link_opener(settings: Callable[[], Settings], paths: Paths, env: Mapping[str
         limits=lambda: transport_limits(settings()),
         user_agent=f"toolcrib/{VERSION}",
         from_keyring=OsKeyring().get,
+        routes=routes,
     )
 
 

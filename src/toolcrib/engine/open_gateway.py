@@ -46,6 +46,24 @@ async def open_gateway(
     Without `env` the variables of this process count. Without `read_due` no server is read before someone needs it.
     `when_learnt` is called, in a thread, each time the search has learnt something and nothing is left.
     """
+    async with open_home(
+        config, settings=settings, env=env, face=face, opener=opener, read_due=read_due, when_learnt=when_learnt
+    ) as (_, gateway):
+        yield gateway
+
+
+@asynccontextmanager
+async def open_home(
+    config: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    env: Mapping[str, str] | None = None,
+    face: str = "library",
+    opener: Opener | None = None,
+    read_due: bool = True,
+    when_learnt: Callable[[], None] = lambda: None,
+) -> AsyncIterator[tuple[Engine, Gateway]]:
+    """The same with the engine that has only this gateway, for a face that shares more than answers with it."""
     env = os.environ if env is None else env
     path = Path(config) if config is not None else None
     chosen = settings or load_settings(path, env=env)
@@ -54,7 +72,7 @@ async def open_gateway(
     ) as engine:
         source = SettingsSource(path, env, chosen, is_fixed=settings is not None)
         async with open_workspace(engine, source, is_home=True) as gateway:
-            yield gateway
+            yield engine, gateway
 
 
 @asynccontextmanager

@@ -7,10 +7,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from toolcrib.cli.serve import handle_signals, reload_quietly
 from toolcrib.config.load import load_settings
@@ -18,7 +19,9 @@ from toolcrib.connector.control import retire_others
 from toolcrib.connector.engine_main import Claim
 from toolcrib.connector.hello import STDIO, own_hello
 from toolcrib.connector.take_place import NotTaken, take_place
+from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import open_engine, open_workspace
+from toolcrib.gateway import Gateway
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.workspaces import ClientView, SharedWorkspaces
 from toolcrib.server.process_memory import give_back, settle
@@ -44,13 +47,18 @@ def serve(options: argparse.Namespace) -> bool:
         log.warning("this gateway serves HTTP alone; clients on standard input and output do not share it: %s", reason)
         return False
     try:
-        asyncio.run(_serve(claim, options, partial(serve_http.serve, options, is_shared=True)))
+        asyncio.run(_serve(claim, options, partial(serve_http.serve, options, is_shared=True), serve_http.meet_peers))
     finally:
         claim.give_up()
     return True
 
 
-async def _serve(claim: Claim, options: argparse.Namespace, serve_http: Callable[..., Awaitable[None]]) -> None:
+async def _serve(
+    claim: Claim,
+    options: argparse.Namespace,
+    serve_http: Callable[..., Awaitable[None]],
+    meet_peers: Callable[[Engine, Gateway, asyncio.Event], Coroutine[Any, Any, None]],
+) -> None:
     asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     view = await ClientView.of(own_hello(STDIO, VERSION, []), options)
     addresses: list[str] = []
@@ -63,11 +71,12 @@ async def _serve(claim: Claim, options: argparse.Namespace, serve_http: Callable
         host = EngineHost(engine, claim, workspaces, lambda: None, lambda: "".join(addresses), makes_way=False)
         handle_signals(partial(host.stop, handing_over=True), partial(reload_quietly, gateway))
         hosting = asyncio.create_task(host.run())
+        meeting = asyncio.create_task(meet_peers(engine, gateway, host.leaving))
         retiring = asyncio.create_task(asyncio.to_thread(retire_others, claim.place))
         try:
             await serve_http(gateway, host.leaving, when_ready=addresses.append)
         finally:
             if not host.leaving.is_set():
                 host.stop(handing_over=True)
-            await asyncio.gather(hosting, retiring)
+            await asyncio.gather(hosting, meeting, retiring)
             await workspaces.close()

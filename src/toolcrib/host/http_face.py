@@ -10,12 +10,10 @@ from importlib import import_module
 from typing import Any
 
 from toolcrib.config.fixed_settings import fixed_values
-from toolcrib.config.paths import Paths, home_folder
+from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.connector.hello import STDIO, Hello
 from toolcrib.errors import ToolcribError
-from toolcrib.host.workspaces import ClientView, SharedWorkspaces, parsed_options
-from toolcrib.version import VERSION
+from toolcrib.host.workspaces import SharedWorkspaces, home_view
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +88,7 @@ class HttpFace:
     async def _serve(self, ending: asyncio.Event) -> None:
         # In a thread: it takes most of a second, and clients on pipes go on meanwhile.
         listening = await asyncio.to_thread(import_module, "toolcrib.server.listening")
-        view = await self._home_view()
-        async with self._workspaces.opened(view) as gateway:
+        async with self._workspaces.opened(await home_view(self._env)) as gateway:
             try:
                 await listening.listen(
                     gateway,
@@ -103,11 +100,6 @@ class HttpFace:
                 )
             finally:
                 self._is_at("")
-
-    async def _home_view(self) -> ClientView:
-        """What a client sees that is started without arguments in the home folder."""
-        hello = Hello(STDIO, VERSION, str(home_folder(self._env)), [], self._env)
-        return await ClientView.of(hello, parsed_options(hello))
 
     def _is_at(self, address: str) -> None:
         if address:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -20,7 +20,7 @@ from toolcrib.config.binding import bound
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import home_folder
 from toolcrib.config.settings import Settings
-from toolcrib.connector.hello import Hello
+from toolcrib.connector.hello import STDIO, Hello
 from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.gateway_rows import running_gateways
@@ -29,6 +29,7 @@ from toolcrib.engine.shared_settings import unused_keys
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.site import Site
+from toolcrib.version import VERSION
 from toolcrib.workspace.workspace import offered
 
 log = logging.getLogger(__name__)
@@ -170,6 +171,12 @@ class SharedWorkspaces:
 
 def _processes(settings: Settings, site: Site) -> list[object]:
     return [spec.process_key for spec in bound(offered(settings), site, settings.stateful_servers)]
+
+
+async def home_view(env: Mapping[str, str]) -> ClientView:
+    """What a client sees that is started without arguments in the home folder."""
+    hello = Hello(STDIO, VERSION, str(home_folder(env)), [], env)
+    return await ClientView.of(hello, parsed_options(hello))
 
 
 def parsed_options(hello: Hello) -> argparse.Namespace:

@@ -15,9 +15,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 # Connections beyond the limit are read just long enough to be refused; more than these at once are cut off.
 MOST_REFUSED = 64
 _TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_full_house = JSONResponse(
-    {"error": "too many connections; see http.maxConnections"}, 503, {"connection": "close", "retry-after": "1"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +29,11 @@ class ConnectionLimits:
 class House:
     """Who is connected. When it is full, the one that has been without a request for longest makes room for a new one."""
 
-    def __init__(self, limits: Callable[[], ConnectionLimits]) -> None:
+    def __init__(
+        self, limits: Callable[[], ConnectionLimits], when_full: str = "too many connections; see http.maxConnections"
+    ) -> None:
         self.limits = limits
+        self.refusal = JSONResponse({"error": when_full}, 503, {"connection": "close", "retry-after": "1"})
         # Dictionaries for their order: the first entry is the oldest.
         self._guests: dict[BoundedConnection, None] = {}
         self._refused: dict[BoundedConnection, None] = {}
@@ -89,7 +89,7 @@ class BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if not self._house.enter(self):
-            self.app = _full_house
+            self.app = self._house.refusal
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -94,7 +94,7 @@ class _CallMiddleware:
         if not isinstance(name, str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         try:
-            async with self._hearing(ctx, modern=modern) as request:
+            async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as request:
                 members = await self._meta_tools.call(
                     name, msgspec.json.encode({} if arguments is None else arguments), request
                 )
@@ -103,19 +103,20 @@ class _CallMiddleware:
         answer = stamped(members) if modern else members
         return {name: msgspec.json.decode(value) for name, value in answer.items()}
 
-    @asynccontextmanager
-    async def _hearing(self, ctx: Context, *, modern: bool) -> Any:
-        """A request whose events reach the client in order, all of them before the answer."""
-        events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
-        meta = _meta_of(ctx)
-        level = wanted_level(meta, self._levels.get(ctx), modern=modern)
-        pump = asyncio.create_task(_pump(ctx, events, level))
-        try:
-            yield Request(caller_of(ctx), events.put_nowait, level, meta)
-            events.put_nowait(None)
-            await pump
-        finally:
-            pump.cancel()
+
+@asynccontextmanager
+async def hearing(ctx: Context, caller: Caller, session_level: str | None, *, modern: bool) -> AsyncIterator[Request]:
+    """A request whose events reach the client in order, all of them before the answer."""
+    events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+    meta = _meta_of(ctx)
+    level = wanted_level(meta, session_level, modern=modern)
+    pump = asyncio.create_task(_pump(ctx, events, level))
+    try:
+        yield Request(caller, events.put_nowait, level, meta)
+        events.put_nowait(None)
+        await pump
+    finally:
+        pump.cancel()
 
 
 async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:

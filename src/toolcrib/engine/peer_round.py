@@ -1,0 +1,104 @@
+"""One look at one peer: is it there, is it the one it should be, and what does it say of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolcrib.errors import PeerRefused, ServerConnectionError
+from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.peers.card import read_card
+from toolcrib.peers.certificate import certificate_hash
+from toolcrib.upstream.peer_http import Looked
+
+
+class CardReader(Protocol):
+    """Whoever gets cards from addresses."""
+
+    async def look(self, address: PeerAddress, etag: str, seconds: float) -> Looked: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A peer answered: its card, the certificate (DER) that it was met with, and where."""
+
+    card: AgentCard
+    certificate: bytes
+    address: PeerAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a look needs to know: the time, how long it may take, how large a card may be, and who we are."""
+
+    now: float
+    seconds: float
+    max_card_bytes: int
+    own_id: str
+
+
+async def meet(reader: CardReader, address: PeerAddress, rules: Rules, expected_id: str = "") -> Met:
+    """Whoever is at this address; raises PeerRefused where that is not believed, or not the one that is expected."""
+    looked = await reader.look(address, "", rules.seconds)
+    met = _believed(looked, address, rules)
+    if expected_id and met.card.peer_id != expected_id:
+        raise _another(address, met.card.peer_id)
+    return met
+
+
+async def check(reader: CardReader, peer: KnownPeer, rules: Rules) -> Met:
+    """A peer that is known, at the first of its addresses where it answers.
+
+    Raises PeerRefused where somebody else answers, and ServerConnectionError where nobody does.
+    """
+    refusal: PeerRefused | None = None
+    trouble: ServerConnectionError | None = None
+    for address in peer.addresses:
+        try:
+            return await _check_at(reader, address, peer, rules)
+        except PeerRefused as problem:
+            refusal = problem
+        except ServerConnectionError as problem:
+            trouble = problem
+    raise refusal or trouble or ServerConnectionError(f"{peer.server} has no address", server=peer.server)
+
+
+async def _check_at(reader: CardReader, address: PeerAddress, peer: KnownPeer, rules: Rules) -> Met:
+    looked = await reader.look(address, peer.card.etag if peer.card is not None else "", rules.seconds)
+    if looked.body is None and peer.card is not None:
+        if _hash_of(looked.certificate) != peer.card.tls:
+            raise _wrong_certificate(address)
+        return Met(peer.card, looked.certificate, address)
+    met = _believed(looked, address, rules, peer.card)
+    if met.card.peer_id != peer.peer_id:
+        raise _another(address, met.card.peer_id)
+    return met
+
+
+def _believed(looked: Looked, address: PeerAddress, rules: Rules, before: AgentCard | None = None) -> Met:
+    card = read_card(
+        looked.body or b"",
+        now=rules.now,
+        certificate_hash=_hash_of(looked.certificate),
+        newer_than=before.timestamp if before is not None else 0,
+        max_bytes=rules.max_card_bytes,
+        own_id=rules.own_id,
+    )
+    return Met(card, looked.certificate, address)
+
+
+def _hash_of(certificate: bytes) -> str:
+    try:
+        return certificate_hash(certificate)
+    except ValueError:
+        raise PeerRefused("its certificate can't be read", reason="certificate") from None
+
+
+def _wrong_certificate(address: PeerAddress) -> PeerRefused:
+    return PeerRefused(
+        f"whoever answers at {address} has another certificate than its card names", reason="certificate"
+    )
+
+
+def _another(address: PeerAddress, peer_id: str) -> PeerRefused:
+    return PeerRefused(f"{address} answers as another peer, {peer_id}", reason="impostor")

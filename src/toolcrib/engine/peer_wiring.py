@@ -1,0 +1,89 @@
+"""Peers, put together: the way to those that are known, and the desk that looks for others."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+
+from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
+from toolcrib.engine.engine import Engine
+from toolcrib.engine.gateway_wiring import WorkspaceCapabilities
+from toolcrib.engine.own_card import OwnCard
+from toolcrib.engine.peer_desk import PeerDesk
+from toolcrib.engine.peer_record import PeerRecords
+from toolcrib.engine.peer_specs import open_peer_store
+from toolcrib.engine.peer_trust import PeerReview
+from toolcrib.gateway import Gateway
+from toolcrib.model.peer import KnownPeer
+from toolcrib.peers.addresses import OwnAddress
+from toolcrib.peers.certificate import certificate_hash, kept_certificate
+from toolcrib.peers.identity import Identity
+from toolcrib.upstream.peer_http import PeerHttp
+from toolcrib.upstream.peer_routes import PeerHttpRoutes
+from toolcrib.version import VERSION
+
+USER_AGENT = f"toolcrib/{VERSION}"
+
+
+class StoredRoutes:
+    """The way to peers as they are written down, whichever process found them."""
+
+    def __init__(self, settings: Callable[[], Settings], paths: Paths) -> None:
+        self._store = open_peer_store(paths)
+        self.routes = PeerHttpRoutes(
+            Identity.kept_at(paths.peer_key),
+            self._find,
+            user_agent=USER_AGENT,
+            connect_seconds=lambda: settings().peers_connect_timeout_seconds,
+        )
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _find(self, peer_id: str) -> KnownPeer | None:
+        return next((peer for peer in self._store.peers() if peer.peer_id == peer_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDesk:
+    """The desk, our card as it is told to others, and who writes down what the desk sees."""
+
+    desk: PeerDesk
+    own_card: OwnCard
+    records: PeerRecords
+
+
+@asynccontextmanager
+async def open_desk(
+    engine: Engine,
+    gateway: Gateway,
+    settings: Callable[[], Settings],
+    own_addresses: Callable[[], Sequence[OwnAddress]],
+    now: Callable[[], float] = time.time,
+) -> AsyncIterator[OpenDesk]:
+    """Peers are offered tools of this gateway, and shown in the workspaces of the engine."""
+    identity = await asyncio.to_thread(Identity.kept_at, engine.paths.peer_key)
+    certificate = await asyncio.to_thread(kept_certificate, engine.paths.peer_certificate, identity.peer_id)
+    own_card = OwnCard(
+        identity,
+        gateway.workspace.view,
+        name=lambda: settings().peers_name or socket.gethostname(),
+        patterns=lambda: settings().peers_expose,
+        certificate_hash=certificate_hash(certificate),
+        now=now,
+    )
+    capabilities = WorkspaceCapabilities(engine, gateway.workspace)
+    with closing(capabilities), closing(await asyncio.to_thread(open_peer_store, engine.paths)) as store:
+        review = PeerReview(store, capabilities().review, engine.store.forget)
+        records = PeerRecords(engine, store, review, settings)
+        await records.follow()
+        http = PeerHttp(user_agent=USER_AGENT, max_bytes=lambda: settings().peers_max_card_bytes)
+        desk = PeerDesk(
+            identity, certificate, own_card, records, http, settings=settings, own_addresses=own_addresses, now=now
+        )
+        yield OpenDesk(desk, own_card, records)

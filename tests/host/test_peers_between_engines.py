@@ -1,0 +1,109 @@
+"""Two machines, each with a home and a shared engine in the background: they find each other and run each other's tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.host.shared_engine import SharedWorkshop
+from tests.journeys.stdio_gateway import MODES, ask, eventually, run
+
+ON_LOOPBACK = {"enabled": True, "advertise": True, "port": 0, "interfaces": ["127.0.0.1"], "checkInterval": 1}
+
+
+@pytest.fixture
+def homes(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[dict[str, SharedWorkshop]]:
+    """Two machines by their names; no process of either may be left."""
+    with ExitStack() as held:
+        shops = {}
+        for name in ("kitchen", "study"):
+            home = held.enter_context(tempfile.TemporaryDirectory(prefix="tc"))
+            (tmp_path / name).mkdir()
+            shops[name] = SharedWorkshop(tmp_path / name, {**process_environment, "TOOLCRIB_HOME": home})
+        try:
+            yield shops
+            for shop in shops.values():
+                shop.end_engines()
+                assert not shop.left_behind()
+        finally:
+            for shop in shops.values():
+                shop.kill_all()
+
+
+async def test_two_machines_find_each_other_exchange_cards_and_run_a_tool(homes: dict[str, SharedWorkshop]) -> None:
+    kitchen, study = homes["kitchen"], homes["study"]
+    desk = kitchen.scripted("desk")
+    kitchen.configure({"desk": desk}, peers={**ON_LOOPBACK, "name": "kitchen", "expose": ["desk:echo"]})
+    study.configure({}, peers={**ON_LOOPBACK, "name": "study"})
+
+    async with kitchen.client(MODES[0]) as cook, study.client(MODES[1]) as reader:
+        assert await run(cook, "desk", "echo", text="here") == "here"
+        for shop, other in ((kitchen, "study"), (study, "kitchen")):
+            await _until(shop, other, "waiting")
+            await _toolcrib(shop, "peers", "trust", other, "-y", "--reason", "ours")
+            await _until(shop, other, "trusted")
+
+        await _sees(reader, "peer-kitchen")
+        found = await ask(reader, "search_tools", query="echo text", server="peer-kitchen")
+        assert [hit["tool"] for hit in found["results"]] == ["desk__echo"]
+        assert await run(reader, "peer-kitchen", "desk__echo", text="from the study") == "from the study"
+
+    calls = [json.loads(line) for line in (kitchen.home / "audit.jsonl").read_text().splitlines()]
+    assert [(one["caller"], one["face"]) for one in calls if one["tool"] == "echo"][-1] == ("peer-study", "peer")
+
+
+async def test_the_engine_stays_while_it_is_advertised(homes: dict[str, SharedWorkshop]) -> None:
+    kitchen = homes["kitchen"]
+    kitchen.configure({}, peers={**ON_LOOPBACK, "mdns": False}, engine={"idleStop": 0.2})
+
+    async with kitchen.lines() as client:
+        await client.initialize()
+        await eventually(lambda: "peers are listened for at" in kitchen.log.read_text())
+    engine = kitchen.engine()
+    await asyncio.sleep(1)
+
+    assert kitchen.engine() == engine
+
+
+async def _until(shop: SharedWorkshop, name: str, state: str) -> None:
+    """Wait until `toolcrib peers list` says so of a peer."""
+    seen: list[Any] = []
+    for _ in range(40):
+        seen = json.loads(await _toolcrib(shop, "peers", "list", "--json"))["peers"]
+        if any(peer["name"] == name and peer["state"] == state for peer in seen):
+            return
+        await asyncio.sleep(0.3)
+    raise AssertionError(f"{name} is not {state}: {seen}; {shop.log.read_text()[-2000:]}")
+
+
+async def _sees(client: Any, server: str) -> None:
+    for _ in range(40):
+        if any(one["name"] == server for one in (await ask(client, "list_mcp_servers"))["servers"]):
+            return
+        await asyncio.sleep(0.2)
+    raise AssertionError(f"{server} is not listed")
+
+
+async def _toolcrib(shop: SharedWorkshop, *arguments: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "toolcrib",
+        "--config",
+        str(shop.config),
+        *arguments,
+        env=shop.environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
