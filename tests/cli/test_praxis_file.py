@@ -35,11 +35,57 @@ def agent(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_praxis_file_is_a_configuration_whose_only_remark_is_about_peers(machine: Machine, agent: Path) -> None:
+def test_a_praxis_file_is_a_configuration_whose_only_remarks_are_about_peers(machine: Machine, agent: Path) -> None:
     ran = machine.run("--config", str(agent), "config", "validate", "--json")
     assert ran.code == 0
-    (warning,) = ran.json["warnings"]
-    assert "p2p: is not used: Toolcrib does not look for peers yet" in warning
+    version, exposed = ran.json["warnings"]
+    assert "agent.version: is not used" in version
+    assert "no tool is offered to them before `peers.expose` names it" in exposed
+
+
+def test_a_praxis_file_switches_peers_on_and_says_what_has_no_counterpart(tmp_path: Path) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text("""
+agent: {name: workshop, description: d, url: "http://a", shared_dir: /srv, tools: [{name: x}]}
+p2p:
+  {enabled: true, port: 4010, secure: false, rendezvous: my-agents, enable_mdns: false, enable_dht: true,
+   bootstrap_nodes: [/ip4/192.0.2.1/tcp/4001/p2p/x, "192.0.2.2:8666"], advertise_addrs: [/ip4/192.0.2.3/tcp/1]}
+discovery: {peers: {port: 9000, expose: [notes], mdns: true}}
+""")
+
+    settings = load_settings(file, env={})
+
+    assert (settings.peers_enabled, settings.peers_advertise, settings.peers_name) == (True, True, "workshop")
+    assert (settings.peers_libp2p_port, settings.peers_rendezvous, settings.peers_dht) == (4010, "my-agents", True)
+    assert settings.peers_bootstrap == ("/ip4/192.0.2.1/tcp/4001/p2p/x", "192.0.2.2:8666")
+    # What is written in our own words counts more.
+    assert (settings.peers_port, settings.peers_mdns, settings.peers_expose) == (9000, True, ("notes",))
+    told = [warning.partition(".yaml: ")[2].partition(":")[0] for warning in settings.warnings]
+    assert told == [
+        "p2p.secure",
+        "p2p.advertise_addrs",
+        "agent.description",
+        "agent.url",
+        "agent.shared_dir",
+        "agent.tools",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("p2p: {enabled: true, port: many}", "p2p.port"),
+        ("p2p: {enabled: true, rendezvous: ''}", "p2p.rendezvous"),
+        ("p2p: {enabled: true}\nagent: {name: ''}", "agent.name"),
+        ("p2p: {enabled: true}\nagent: {name: '...'}", "peers.name"),
+        ("p2p: {enabled: true, bootstrap_nodes: [nowhere]}", "peers.bootstrap"),
+    ],
+)
+def test_a_word_about_peers_that_does_not_fit_is_named(machine: Machine, text: str, place: str) -> None:
+    machine.configure(text)
+    ran = machine.run("config", "validate")
+    assert ran.code != 0
+    assert place in ran.out + ran.err
 
 
 def test_its_endpoints_and_servers_are_those_of_the_gateway_and_its_http_section_is_not_ours(agent: Path) -> None:

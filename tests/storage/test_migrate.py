@@ -38,6 +38,7 @@ def test_an_empty_file_gets_every_bundled_step(db: sqlite3.Connection) -> None:
             "gateways",
             "learnt_shapes",
             "leases",
+            "peers",
             "proposals",
             "servers",
             "tools",

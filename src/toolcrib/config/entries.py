@@ -13,6 +13,8 @@ from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
 from toolcrib.config.values import Reader, join
+from toolcrib.model.peer import peer_id_of
+from toolcrib.model.peer_id import is_peer_id
 from toolcrib.model.server import (
     SHARES,
     Launch,
@@ -207,7 +209,7 @@ class EntryReader(Reader):
             self.expected("url", "the address of the server", url)
             return None
         # An address that begins with a variable can only be judged when the variable is known.
-        if "${" not in url and not is_web_address(url):
+        if "${" not in url and not is_web_address(url) and not is_peer_address(url):
             self.fail("url", "expected an http or https address, found something else")
         headers = self.text_map("headers")
         for name, value in headers.items():
@@ -233,6 +235,11 @@ def is_web_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         return False
+
+
+def is_peer_address(url: str) -> bool:
+    """Whether it is the address of a peer, wherever that is."""
+    return is_peer_id(peer_id_of(url) or "")
 
 
 def _flattened(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from toolcrib.config.endpoints import apply_endpoints
 from toolcrib.config.find import FoundFile, Search, find_config
 from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.importers.praxis import is_praxis, read_praxis
+from toolcrib.config.importers.praxis_peers import praxis_peers
 from toolcrib.config.introspection import read_introspection
 from toolcrib.config.merge import merge_servers
 from toolcrib.config.paths import Paths, home_folder, working_folder
+from toolcrib.config.peer_settings import check_peer_settings
 from toolcrib.config.read_settings import check_groups, read_scalars, warn_of_unknown_settings
 from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
@@ -97,8 +99,13 @@ class _Loading:
         warn_of_unknown_settings(section, where, source, OTHER_KEYS, self._findings)
         prefix = f"{where}." if where else ""
         listed = read_source_list(section.get("sources"), f"{prefix}sources", source, self._findings)
-        return {
+        scalars = {
+            **(praxis_peers(document, source, self._findings) if is_praxis(document) else {}),
             **read_scalars(section, where, source, self._env, self._findings),
+        }
+        check_peer_settings(scalars, source, self._findings)
+        return {
+            **scalars,
             "tool_rules": read_tool_rules(section.get("toolRules"), f"{prefix}toolRules", source, self._findings),
             "introspection_inputs": read_introspection(
                 section.get("introspection"), f"{prefix}introspection", source, self._findings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolcrib.config.documents import decode, read_bytes
 from toolcrib.config.endpoints import variable_stem
-from toolcrib.config.entries import is_web_address
+from toolcrib.config.entries import is_peer_address, is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
 from toolcrib.config.references import REFERENCE, References, need, variable, with_home
@@ -138,9 +138,12 @@ def is_harmless(name: str) -> bool:
 def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
     """The token the environment holds for a remote server; None where the entry has its own Authorization header.
 
-    A server that was only found in a registry, or proposed, gets none: anyone can list one under any name.
+    A server that was only found in a registry, or proposed, gets none: anyone can list one under any name. Nor does a
+    peer: it knows us by our key.
     """
     if not isinstance(spec.launch, RemoteLaunch) or spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL, GIVEN_AUTH}:
+        return None
+    if is_peer_address(spec.launch.url):
         return None
     if any(name.lower() == "authorization" for name in spec.launch.headers):
         return None
@@ -183,7 +186,7 @@ def _resolved_remote(launch: RemoteLaunch, value: Callable[[str], str]) -> Remot
 
 
 def _check_remote(launch: RemoteLaunch, server: str) -> None:
-    if not is_web_address(launch.url):
+    if not is_web_address(launch.url) and not is_peer_address(launch.url):
         raise NeedsConfiguration(f"server '{server}': its url is not an http or https address", server=server)
     for name, text in launch.headers.items():
         if any(character in text for character in "\r\n\x00"):

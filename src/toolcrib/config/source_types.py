@@ -15,7 +15,7 @@ from toolcrib.config.importers.client_entries import Importer, importer
 from toolcrib.config.importers.custom_yaml import read_custom
 from toolcrib.config.importers.docker_mcp import beside_registry, read_docker_mcp
 from toolcrib.config.importers.mcp_json import read_mcp_json
-from toolcrib.config.importers.praxis import read_praxis
+from toolcrib.config.importers.praxis import read_praxis_source
 from toolcrib.config.importers.toolcrib_own import read_toolcrib
 
 
@@ -47,7 +47,7 @@ FORMATS: Mapping[str, SourceType] = {
     ),
     "mcp-json": SourceType(read_mcp_json),
     "custom": SourceType(read_custom),
-    "praxis": SourceType(read_praxis),
+    "praxis": SourceType(read_praxis_source),
     "ccos-overrides": SourceType(read_ccos_overrides),
     "toolcrib": SourceType(read_toolcrib),
 }

@@ -75,7 +75,8 @@ class KnownPeer:
     """All that is kept of a peer. `server` is its name as a server, fixed when it was first seen.
 
     `pins` are the fingerprints of the tools that a person reviewed, by name. `seen_at` is None until it answered.
-    `trouble` says why it was refused, where it was.
+    `away_since` is when it first did not answer a check, None while it answers. `trouble` says why it was refused, where
+    it was.
     """
 
     peer_id: str
@@ -90,6 +91,7 @@ class KnownPeer:
     card: AgentCard | None = None
     certificate: bytes = field(default=b"", repr=False)
     multiaddrs: tuple[str, ...] = ()
+    away_since: float | None = None
     trouble: str = ""
 
     @property

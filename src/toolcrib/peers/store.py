@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from toolcrib.model.peer import KnownPeer, Trust
@@ -20,10 +20,13 @@ class PeerStore(Protocol):
         """All of them, by the names of their servers."""
 
     def save_peers(self, peers: Sequence[KnownPeer]) -> None:
-        """Enter peers, or write down what was seen of them; trust and pins of one that is there stay as they are.
+        """Enter peers, which nobody trusts then, or write down what was seen of them; trust and pins stay as they are.
 
-        A new peer whose server has the name of another's is left out.
+        A new peer whose server has the name of another's is left out. The name of a server that is trusted stays.
         """
+
+    def drop_seen(self, peer_ids: Collection[str]) -> None:
+        """Take peers out that make room for others, unless a person has decided about them."""
 
     def decide(self, peer_id: str, trust: Trust, pins: Mapping[str, str] | None) -> bool:
         """Write down what a person decided; without `pins` the reviewed tools stay. False where it is not known."""

@@ -25,7 +25,6 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     """The endpoints of the agent and the servers of its MCP section, which may switch all of them off."""
     if not is_map(document, origin, findings):
         return []
-    _warn_of_peers(document.get("p2p"), origin, findings)
     agent, mcp = map_of(document.get("agent")), map_of(document.get("mcp"))
     key = _ENDPOINTS if agent.get(_ENDPOINTS) else _OLDER_ENDPOINTS
     endpoints = agent.get(key)
@@ -37,15 +36,17 @@ def read_praxis(document: Any, origin: Origin, findings: Findings) -> list[Serve
     return [replace(spec, enabled=False) for spec in specs] if mcp.get("enabled") is False else specs
 
 
+def read_praxis_source(document: Any, origin: Origin, findings: Findings) -> list[ServerSpec]:
+    """The same for a file that is only a source of servers: whose tools peers may use is not for it to say."""
+    if isinstance(document, Mapping) and map_of(document.get("p2p")).get("enabled") is True:
+        message = "is not used: only your own configuration switches peers on (`peers.enabled`)"
+        findings.warn(str(Problem("p2p", message, origin.file)))
+    return read_praxis(document, origin, findings)
+
+
 def is_praxis(document: Mapping[str, Any]) -> bool:
     """Whether a file describes a Praxis agent."""
     return any(isinstance(document.get(key), Mapping) for key in ("agent", "p2p"))
-
-
-def _warn_of_peers(section: Any, origin: Origin, findings: Findings) -> None:
-    if isinstance(section, Mapping) and section.get("enabled") is not False:
-        message = "is not used: Toolcrib does not look for peers yet; `enabled: false` silences this"
-        findings.warn(str(Problem("p2p", message, origin.file)))
 
 
 def _named(item: Any) -> Any:

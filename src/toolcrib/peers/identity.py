@@ -1,0 +1,92 @@
+"""Who we are to peers: one Ed25519 key in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.peer_id import key_of_peer_id, peer_id_of_key
+
+_SEED_BYTES = 32
+
+
+class Identity:
+    """A key that never leaves this object as text; `peer_id` is its public half."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+        self.peer_id = peer_id_of_key(self._key.public_key().public_bytes_raw())
+
+    def __repr__(self) -> str:
+        return f"Identity({self.peer_id})"
+
+    def sign(self, data: bytes) -> bytes:
+        return self._key.sign(data)
+
+    @classmethod
+    def kept_at(cls, path: Path) -> Identity:
+        """The key in this file, made on first need; ConfigurationError where others could have read or made it."""
+        return cls(kept_seed(path))
+
+
+def kept_seed(path: Path) -> bytes:
+    """The private key in this file as 32 bytes, made on first need; only for a transport that makes its own key of it."""
+    try:
+        if not path.exists():
+            _make_seed(path)
+        return _read_seed(path)
+    except OSError as problem:
+        raise _unusable(path, f"the key for peers can't be kept there: {problem}") from problem
+
+
+def is_signed_by(peer_id: str, signature: bytes, data: bytes) -> bool:
+    """Whether the holder of this id's key signed exactly these bytes."""
+    key = key_of_peer_id(peer_id)
+    if key is None:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _make_seed(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(_SEED_BYTES))
+        # A link appears with its whole content and never over another: of two processes, one key is kept.
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _read_seed(path: Path) -> bytes:
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise _unusable(path, "expected a plain file")
+        if os.name == "posix" and status.st_uid != os.getuid():
+            raise _unusable(path, "the key for peers belongs to another user")
+        if os.name == "posix" and status.st_mode & 0o077:
+            raise _unusable(path, "others can read the key for peers; expected the mode 0600")
+        seed = file.read(_SEED_BYTES + 1)
+    if len(seed) != _SEED_BYTES:
+        raise _unusable(path, f"expected a key of {_SEED_BYTES} bytes")
+    return seed
+
+
+def _unusable(path: Path, message: str) -> ConfigurationError:
+    hint = "Mend that, or delete the file: a new key is made then, and peers will not know this machine any more."
+    return ConfigurationError([Problem("", message, str(path))], hint=hint)
