@@ -215,8 +215,9 @@ def run_unmeasured(code: str, *arguments: str) -> subprocess.CompletedProcess[st
 def test_reading_a_warm_catalog_loads_no_protocol_stack(arguments: list[str], seeded: Machine) -> None:
     code = (
         "import sys; from toolcrib.cli.main import main; code = main(sys.argv[1:]); "
-        "heavy = {'mcp', 'mcp_types', 'httpx2', 'starlette', 'uvicorn', 'pydantic', 'anyio', 'asyncio', 'jsonschema'}; "
-        "ours = {name for name in sys.modules if name.startswith('toolcrib.upstream')}; "
+        "heavy = {'mcp', 'mcp_types', 'httpx2', 'starlette', 'uvicorn', 'pydantic', 'anyio', 'asyncio', 'jsonschema', "
+        "'cryptography', 'zeroconf'}; "
+        "ours = {name for name in sys.modules if name.startswith(('toolcrib.upstream', 'toolcrib.peers'))}; "
         "print(sorted((heavy & set(sys.modules)) | ours), file=sys.stderr); sys.exit(code)"
     )
     ran = run_unmeasured(code, *arguments)

@@ -7,15 +7,29 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.peers.cards import ADDRESS, GARAGE, KITCHEN, NOW, definition, known_peer
+from toolcrib.model.tool import Tool
 from toolcrib.peers.store import PeerStore
 from toolcrib.storage.memory_peers import MemoryPeers
+from toolcrib.storage.peer_rows import body_of, peer_of
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.storage.sqlite_peers import SqlitePeers
 
+DEFINITIONS = st.dictionaries(
+    st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.lists(st.text(), max_size=3),
+    max_size=4,
+)
 PEER = replace(
     known_peer(KITCHEN, "kitchen", [definition("add", "Grüße 文件", n={"type": "number", "maximum": 1.5})]),
     certificate=b"\x00\xff",
@@ -125,3 +139,17 @@ def test_a_row_of_a_newer_toolcrib_is_left_alone(tmp_path: Path) -> None:
         assert store.peers() == [PEER]
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("SELECT count(*) FROM peers").fetchone() == (2,)
+
+
+@given(DEFINITIONS)
+def test_a_pin_holds_for_what_comes_back_from_the_store(schema: dict[str, Any]) -> None:
+    peer = known_peer(KITCHEN, "kitchen", [{"name": "add", "inputSchema": schema}])
+    store = MemoryPeers()
+    store.save_peers([peer])
+    kept = peer_of((peer.peer_id, peer.server, "seen", "{}", peer.by, peer.found_at, peer.seen_at, body_of(peer)))
+    assert kept == peer == store.peers()[0]
+    assert peer.card is not None
+    assert kept is not None
+    assert kept.card is not None
+    pins = [[Tool.from_mcp("", one).fingerprint for one in card.definitions] for card in (peer.card, kept.card)]
+    assert pins[0] == pins[1]

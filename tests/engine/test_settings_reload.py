@@ -31,7 +31,12 @@ from toolcrib.server.http import build_app, connection_limits
 from toolcrib.server.http_connections import House
 
 RELOADING = [scalar for scalar in SCALARS if scalar.reloads]
-OTHER_TEXTS = {"registry.urls": ["https://registry.example"]}
+OTHER_TEXTS = {
+    "registry.urls": ["https://registry.example"],
+    "peers.static": ["other.example:8666"],
+    "peers.bootstrap": ["other.example:8666"],
+    "peers.scan": ["192.0.2.10:8080-8090"],
+}
 
 
 @pytest.fixture

@@ -63,12 +63,12 @@ async def node(
     letter: str, folder: Path, on_asked: OnAsked = nobody, python: str = PYTHON, **settings: Any
 ) -> AsyncIterator[Node]:
     """A node whose key is made of one letter; it is gone when the block ends."""
-    seed = letter.encode() * 32
+    key = letter.encode() * 32
     found: list[tuple[str, tuple[str, ...], str]] = []
     gone: list[str] = []
     process = Libp2pProcess(
         NodeSettings(listen=(("127.0.0.1", 0),), interfaces=("127.0.0.1",), **settings),
-        seed,
+        key,
         on_asked,
         on_found=lambda *told: found.append(told),
         on_gone=gone.append,
@@ -76,7 +76,7 @@ async def node(
         python=python,
         env=environment(),
     )
-    started = Node(process, Identity(seed), found, gone)
+    started = Node(process, Identity(key), found, gone)
     started.running = asyncio.create_task(process.run())
     try:
         async with asyncio.timeout(START_SECONDS):

@@ -42,6 +42,8 @@ def test_a_proof_is_good_for_one_server_and_a_minute() -> None:
         ({"exp": int(NOW) + 3600}, "clock"),
         ({"exp": int(NOW) - 1}, "clock"),
         ({"iat": True}, "clock"),
+        ({"iat": 10**400, "exp": 10**400}, "clock"),
+        ({"iat": -1, "exp": -1}, "clock"),
         ({"iat": "now"}, "clock"),
     ],
 )

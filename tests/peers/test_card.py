@@ -151,6 +151,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "nested without end": (lambda: b'{"a":' * 40_000, "unreadable"),
     "nested too deep": (lambda: signed({**plain(CARD), "x": json.loads("[" * 80 + "]" * 80)}), "unreadable"),
     "infinite": (lambda: signed({**plain(CARD)}).replace(b'"toolCount":1', b'"toolCount":1e999'), "unreadable"),
+    "a time without end": (lambda: signed({**plain(CARD), "timestamp": 10**18}), "unreadable"),
     "too many tools": (
         lambda: signed({**plain(CARD), "tools": [{"name": f"t{number}"} for number in range(MOST_TOOLS + 1)]}),
         "unreadable",

@@ -15,7 +15,7 @@ from toolcrib.model.peer_id import is_peer_id, key_of_peer_id, peer_id_of_key
 from toolcrib.peers.identity import Identity, is_signed_by
 
 # What py-libp2p 0.8.1 makes of the same key.
-ID_OF_COUNTING_SEED = "12D3KooWA4Xop1JaT3MHxwYMkCepYsv4iPVopMXwCz5iHYdBfeSB"
+ID_OF_COUNTING_KEY = "12D3KooWA4Xop1JaT3MHxwYMkCepYsv4iPVopMXwCz5iHYdBfeSB"
 
 
 def test_the_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_a_folder_in_the_place_of_the_key_is_told(tmp_path: Path) -> None:
 def test_the_id_is_the_one_libp2p_makes_of_the_same_key() -> None:
     identity = Identity(bytes(range(32)))
 
-    assert identity.peer_id == ID_OF_COUNTING_SEED
-    assert repr(identity) == f"Identity({ID_OF_COUNTING_SEED})"
+    assert identity.peer_id == ID_OF_COUNTING_KEY
+    assert repr(identity) == f"Identity({ID_OF_COUNTING_KEY})"
 
 
 @given(st.binary(min_size=32, max_size=32))
@@ -78,7 +78,7 @@ def test_any_other_text_is_no_id(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1" + ID_OF_COUNTING_SEED, ID_OF_COUNTING_SEED[:-1], ID_OF_COUNTING_SEED + "1", " " + ID_OF_COUNTING_SEED]
+    "text", ["1" + ID_OF_COUNTING_KEY, ID_OF_COUNTING_KEY[:-1], ID_OF_COUNTING_KEY + "1", " " + ID_OF_COUNTING_KEY]
 )
 def test_nearly_an_id_is_none(text: str) -> None:
     assert not is_peer_id(text)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import Launch, RemoteLaunch
 
 Level = Literal["low", "medium", "high", "critical"]
@@ -48,6 +49,8 @@ def _of_launch(launch: Launch) -> Iterator[str]:
         yield "it runs a program on this machine, with your rights"
         if marks := sorted({mark for word in (launch.command, *launch.args) for mark in _SHELL_MARK.findall(word)}):
             yield f"its command line has characters that a shell acts on: {' '.join(marks)}"
+    elif peer_id_of(launch.url) is not None:
+        yield "it is a program on another machine of your network"
     elif not launch.url.startswith("https:"):
         yield "its address is not encrypted"
     for name in sorted({name for text in _given(launch) for name in _VARIABLE.findall(text)}):

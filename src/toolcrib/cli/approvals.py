@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
 from toolcrib.approvals.proposal import Proposal
+from toolcrib.cli.agreement import agreed, already
 from toolcrib.cli.approval_text import as_json, date, print_proposal
 from toolcrib.cli.exits import OK
 from toolcrib.cli.moving import edit_own_file, site_of
@@ -20,6 +20,7 @@ from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import home_as_tilde
 from toolcrib.config.load import load_settings
 from toolcrib.errors import ValidationError
+from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.server import RemoteLaunch
 
 
@@ -57,14 +58,16 @@ def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
 
 def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     proposal = door.capabilities.approvals.get(options.request)
+    if proposal.source == FROM_PEER:
+        return int(import_module("toolcrib.cli.peer_decisions").approve(options, output, door, proposal))
     own = site_of(options).own_file()
     # Anything that prevents writing it is reported before anyone is asked.
     is_written = _with_server(own, proposal) == own.content
     if proposal.state == "approved" and is_written:
-        return _already(output, proposal)
+        return already(output, proposal)
     if not output.as_json:
         print_proposal(output.out, proposal)
-    if not _agreed(options):
+    if not agreed(options):
         output.note("nothing was approved")
         return OK
     if proposal.state != "approved":
@@ -96,7 +99,9 @@ def _read_now(options: argparse.Namespace, proposal: Proposal, door: Opened, out
 def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     before = door.capabilities.approvals.get(options.request)
     if before.state == "rejected":
-        return _already(output, before)
+        return already(output, before)
+    if before.source == FROM_PEER:
+        return int(import_module("toolcrib.cli.peer_decisions").reject(options, output, door, before))
     proposal = door.capabilities.review.reject(before.id, person(), options.reason)
     own = site_of(options).own_file()
     removed = before.state == "approved" and _is_ours(own, proposal)
@@ -107,14 +112,6 @@ def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
     else:
         gone = f" and no longer in {home_as_tilde(str(own.path))}" if removed else ""
         output.out.paragraph(f"{proposal.server} is rejected{gone}")
-    return OK
-
-
-def _already(output: Output, proposal: Proposal) -> int:
-    if output.as_json:
-        output.json({"success": True, **as_json(proposal), "unchanged": True})
-    else:
-        output.out.paragraph(f"{proposal.server} is already {proposal.state}; nothing was changed")
     return OK
 
 
@@ -150,14 +147,6 @@ def _entry(proposal: Proposal) -> dict[str, Any]:
         reached = {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
     entry = {"description": proposal.description, **reached}
     return {key: value for key, value in entry.items() if value}
-
-
-def _agreed(options: argparse.Namespace) -> bool:
-    if options.yes:
-        return True
-    if options.json or sys.stdin is None or not sys.stdin.isatty():
-        raise ValidationError("nothing was approved: look at it with `toolcrib approvals show`, then add --yes")
-    return input("\nApprove exactly this? [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def _tools(proposal: Proposal) -> str:

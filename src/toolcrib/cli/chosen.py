@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 
+from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ServerNotFound
 from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.server import Origin, ServerSpec
 from toolcrib.search.suggest import nearest
+from toolcrib.workspace.overlay import Overlay
 from toolcrib.workspace.workspace import offered
 
 
 def chosen_servers(settings: Settings, names: Sequence[str]) -> list[ServerSpec]:
-    """In the order of the configuration; a name that nobody has, or that is switched off, raises ServerNotFound."""
-    specs = {spec.name: spec for spec in offered(settings)}
+    """In the order of the configuration, then peers; a name that nobody has, or that is switched off, raises ServerNotFound."""
+    specs = {spec.name: spec for spec in _shown(settings)}
     for name in names:
         if name not in specs:
             raise _missing(settings, name, specs)
     return [spec for name, spec in specs.items() if not names or name in names]
+
+
+def _shown(settings: Settings) -> Sequence[ServerSpec]:
+    configured = offered(settings)
+    if not (settings.enabled and settings.peers_enabled):
+        return configured
+    # Only here: who looks for no peers loads nothing of them.
+    overlay: Overlay = import_module("toolcrib.engine.peer_specs").stored_overlay(settings, Paths.of(os.environ))
+    return overlay.over(configured)
 
 
 def _missing(settings: Settings, name: str, offered_names: Iterable[str]) -> ServerNotFound:

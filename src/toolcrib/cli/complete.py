@@ -14,6 +14,7 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
 from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import ToolcribError
+from toolcrib.storage.sqlite_peers import SqlitePeers
 from toolcrib.workspace.catalog_view import CatalogView
 
 # Candidates are pasted into a command line: a name with anything a shell might act on is not offered.
@@ -21,6 +22,7 @@ _HARMLESS = re.compile(r"[A-Za-z0-9_.@%+=:,/-]+")
 _SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "doctor", "discover", "warm"})
 _MANY_SERVERS = frozenset({"doctor", "discover", "warm"})
 _TOOL_COMMANDS = frozenset({"inspect", "execute"})
+_PEER_ACTIONS = frozenset({"show", "trust", "forget"})
 
 
 def run(words: Sequence[str], parser: argparse.ArgumentParser) -> int:
@@ -80,10 +82,18 @@ def _values(option: argparse.Action, before: Sequence[str]) -> Iterable[str]:
 
 
 def _names(command: str, positionals: Sequence[str], before: Sequence[str]) -> Iterable[str]:
+    if before[:1] == ["peers"] and command in _PEER_ACTIONS and not positionals:
+        return _peers()
     if command in _TOOL_COMMANDS and len(positionals) == 1:
         return _tools(positionals[0], before)
     if command in _SERVER_COMMANDS and (not positionals or command in _MANY_SERVERS):
         return _servers(before)
+    return ()
+
+
+def _peers() -> Iterable[str]:
+    with suppress(ToolcribError, OSError), closing(SqlitePeers(Paths.of(os.environ).catalog)) as store:
+        return [peer.server for peer in store.peers()]
     return ()
 
 

@@ -70,13 +70,22 @@ class Listed:
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
     with open_for_reading(options, output) as session:
-        specs = session.settings.servers if session.settings.enabled else ()
-        listed = [_listed(session, spec) for spec in specs]
+        listed = [_listed(session, spec) for spec in _shown(session)]
         if output.as_json:
             output.json(_as_json(session, listed))
         else:
             _print(session, listed, options, output.out)
     return OK
+
+
+def _shown(session: CatalogSession) -> list[ServerSpec]:
+    """The configured servers, those that are switched off too, then those that were found."""
+    if not session.settings.enabled:
+        return []
+    configured = {spec.name: spec for spec in session.settings.servers}
+    return list(
+        {**configured, **{name: spec for name, spec in session.view.specs.items() if name not in configured}}.values()
+    )
 
 
 def _listed(session: CatalogSession, spec: ServerSpec) -> Listed:

@@ -11,7 +11,14 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from toolcrib.cli import capability_parsers, gateway_parsers, moving_parsers, server_parsers, tool_parsers
+from toolcrib.cli import (
+    capability_parsers,
+    gateway_parsers,
+    moving_parsers,
+    peer_parsers,
+    server_parsers,
+    tool_parsers,
+)
 from toolcrib.cli.exits import INTERRUPTED, OK, USAGE
 from toolcrib.cli.grouped_help import GroupedParser
 from toolcrib.cli.parser import Commands, Parser, UsageError, add_common
@@ -38,6 +45,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         server_parsers.add_doctor,
         moving_parsers.add_enable,
         server_parsers.add_logs,
+        peer_parsers.add_peers,
         server_parsers.add_registry,
         moving_parsers.add_remove,
         server_parsers.add_warm,

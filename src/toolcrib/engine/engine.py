@@ -34,6 +34,7 @@ from toolcrib.engine.from_settings import (
     result_files,
 )
 from toolcrib.engine.indexer import Indexer
+from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
 from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.errors import StoreUnavailable
@@ -115,6 +116,7 @@ class Engine:
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)
         self.reads_due = False
+        self.peers = LatePeers(lambda: self.settings, self.paths)
         self._follow_now = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
 
@@ -170,6 +172,7 @@ class Engine:
 
     async def apply(self) -> None:
         """Bring everything in line with what the workspaces show now."""
+        await self._show_peers()
         # First: an edited entry shows what its former launch had, and only what was marked counts as former.
         await asyncio.to_thread(_mark_gone, self.store, set(self.specs()))
         await self.catalog.follow()
@@ -184,7 +187,14 @@ class Engine:
 
         Its servers are launched for a client that stands at `site`; without one, for our own process.
         """
-        return Workspace(settings, self.catalog, self.index, site=site or self._site, built_in=BUILT_IN_TOOLS)
+        return Workspace(
+            settings,
+            self.catalog,
+            self.index,
+            site=site or self._site,
+            built_in=BUILT_IN_TOOLS,
+            found=self.peers.overlay,
+        )
 
     async def close(self) -> None:
         """Stop everything that was started; children are gone when this returns."""
@@ -200,6 +210,7 @@ class Engine:
         await self.output_shapes.close()
         self.store.close()
         self.registry.close()
+        self.peers.close()
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(
@@ -219,9 +230,18 @@ class Engine:
             self._follow_now.clear()
             try:
                 await self.catalog.follow()
+                if await self._show_peers():
+                    await self.apply()
             except Exception as trouble:  # the next look may succeed
                 is_debug = log.isEnabledFor(logging.DEBUG)
                 log.warning("the catalog could not be followed: %r", trouble, exc_info=is_debug)
+
+    async def _show_peers(self) -> bool:
+        """Take over which peers are trusted and there, where a workspace shows them; whether anything changed."""
+        if any(workspace.settings.peers_enabled for workspace in self.workspaces):
+            await self.peers.follow(self.catalog.snapshot.token)
+        changed = [workspace for workspace in self.workspaces if workspace.show_found()]
+        return bool(changed)
 
     def _connected(self, spec: ServerSpec, identity: Identity) -> None:
         """What is known of a server that came back is looked up anew; one that is another version by now is read again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
+from importlib import import_module
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
 from toolcrib.catalog.catalog import Catalog
@@ -15,6 +16,7 @@ from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.memory import MemoryCatalog
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.overlay import Found, Overlay, nothing_found
 from toolcrib.workspace.search_index import SearchIndex
 from toolcrib.workspace.workspace import Workspace
 
@@ -47,10 +49,17 @@ def open_reading(settings: Settings, paths: Paths) -> OpenCatalog:
         catalog = Catalog(store, now=time.time)
         catalog.look()
         index = SearchIndex(store, path=paths.search_index, max_tools=settings.max_indexed_tools)
-        return OpenCatalog(store, Workspace(settings, catalog, index, built_in=BUILT_IN_TOOLS))
+        found = _found_peers(settings, paths) if settings.peers_enabled else nothing_found
+        return OpenCatalog(store, Workspace(settings, catalog, index, built_in=BUILT_IN_TOOLS, found=found))
     except BaseException:
         store.close()
         raise
+
+
+def _found_peers(settings: Settings, paths: Paths) -> Found:
+    # Only here: who looks for no peers loads nothing of them.
+    overlay: Overlay = import_module("toolcrib.engine.peer_specs").stored_overlay(settings, paths)
+    return lambda: overlay
 
 
 def open_store(paths: Paths) -> CatalogStore:

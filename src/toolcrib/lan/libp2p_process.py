@@ -57,7 +57,7 @@ class Libp2pProcess:
     """
 
     settings: NodeSettings
-    seed: bytes = field(repr=False)
+    private_key: bytes = field(repr=False)
     on_asked: OnAsked
     on_found: FoundPeer
     on_gone: Callable[[str], None] = lambda _: None
@@ -136,7 +136,7 @@ class Libp2pProcess:
         self.pid = process.pid
         try:
             self._stdin = process.stdin
-            await self._send("start", key=self.seed.hex(), **msgspec.to_builtins(self.settings))
+            await self._send("start", key=self.private_key.hex(), **msgspec.to_builtins(self.settings))
             await self._hear(process)
         finally:
             was_ready = self.ready.is_set()

@@ -80,11 +80,15 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTool:
-    """A tool named in a configuration file, known before its server was ever reached; its schema may be given too."""
+    """A tool known before its server was ever read, from a configuration file or from a peer's card.
+
+    Its schema may be given too, or the whole definition.
+    """
 
     name: str
     description: str = ""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
+    definition: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

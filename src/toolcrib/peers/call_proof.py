@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolcrib.errors import PeerRefused
-from toolcrib.peers.clocks import check_clock
+from toolcrib.peers.clocks import LATEST, check_clock
 from toolcrib.peers.identity import Identity
 from toolcrib.peers.signatures import compact, read_compact
 
@@ -48,6 +48,6 @@ def caller_of_proof(text: str, *, own_id: str, own_hash: str, now: float) -> str
 
 def _time(claims: dict[str, Any], name: str) -> int:
     value = claims.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LATEST:
         raise PeerRefused("the proof has no time", reason="clock")
     return value

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from toolcrib.errors import PeerRefused
 from toolcrib.model.nesting import deeper_than
 from toolcrib.model.peer import AgentCard
-from toolcrib.peers.clocks import check_clock
+from toolcrib.peers.clocks import LATEST, check_clock
 from toolcrib.peers.identity import Identity
 from toolcrib.peers.signatures import canonical, check_signature, signature_of, strict_object
 
@@ -56,11 +56,11 @@ class _Endpoint(msgspec.Struct):
 class _Card(msgspec.Struct):
     name: Annotated[str, Meta(min_length=1, max_length=128)]
     peer_id: str = msgspec.field(name="peerId")
-    timestamp: Annotated[int, Meta(ge=0)]
+    timestamp: Annotated[int, Meta(ge=0, le=LATEST)]
     version: Annotated[str, Meta(max_length=64)] = ""
     capabilities: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=32)] = []
     tools: Annotated[list[_CardTool], Meta(max_length=MOST_TOOLS)] = []
-    tool_count: Annotated[int, Meta(ge=0)] = msgspec.field(default=0, name="toolCount")
+    tool_count: Annotated[int, Meta(ge=0, le=1_000_000)] = msgspec.field(default=0, name="toolCount")
     endpoint: _Endpoint = msgspec.field(default_factory=_Endpoint)
     tls: Annotated[str, Meta(max_length=128)] = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import stat
 from contextlib import suppress
@@ -14,14 +15,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.model.peer_id import key_of_peer_id, peer_id_of_key
 
-_SEED_BYTES = 32
+_KEY_BYTES = 32
 
 
 class Identity:
     """A key that never leaves this object as text; `peer_id` is its public half."""
 
-    def __init__(self, seed: bytes) -> None:
-        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+    def __init__(self, key: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(key)
         self.peer_id = peer_id_of_key(self._key.public_key().public_bytes_raw())
 
     def __repr__(self) -> str:
@@ -33,17 +34,22 @@ class Identity:
     @classmethod
     def kept_at(cls, path: Path) -> Identity:
         """The key in this file, made on first need; ConfigurationError where others could have read or made it."""
-        return cls(kept_seed(path))
+        return cls(kept_key(path))
 
 
-def kept_seed(path: Path) -> bytes:
+def kept_key(path: Path) -> bytes:
     """The private key in this file as 32 bytes, made on first need; only for a transport that makes its own key of it."""
     try:
         if not path.exists():
-            _make_seed(path)
-        return _read_seed(path)
+            _make_key(path)
+        return _read_key(path)
     except OSError as problem:
         raise _unusable(path, f"the key for peers can't be kept there: {problem}") from problem
+
+
+def name_for_peers(stated: str) -> str:
+    """What this machine calls itself: the stated name, else the first word of its host name."""
+    return stated or platform.node().partition(".")[0] or "toolcrib"
 
 
 def is_signed_by(peer_id: str, signature: bytes, data: bytes) -> bool:
@@ -58,21 +64,23 @@ def is_signed_by(peer_id: str, signature: bytes, data: bytes) -> bool:
     return True
 
 
-def _make_seed(path: Path) -> None:
+def _make_key(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_SEED_BYTES))
+            file.write(secrets.token_bytes(_KEY_BYTES))
         # A link appears with its whole content and never over another: of two processes, one key is kept.
-        with suppress(FileExistsError):
+        with suppress(OSError):
             os.link(draft, path)
+        if not path.exists():  # a disk without links
+            os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _read_seed(path: Path) -> bytes:
+def _read_key(path: Path) -> bytes:
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -81,10 +89,10 @@ def _read_seed(path: Path) -> bytes:
             raise _unusable(path, "the key for peers belongs to another user")
         if os.name == "posix" and status.st_mode & 0o077:
             raise _unusable(path, "others can read the key for peers; expected the mode 0600")
-        seed = file.read(_SEED_BYTES + 1)
-    if len(seed) != _SEED_BYTES:
-        raise _unusable(path, f"expected a key of {_SEED_BYTES} bytes")
-    return seed
+        key = file.read(_KEY_BYTES + 1)
+    if len(key) != _KEY_BYTES:
+        raise _unusable(path, f"expected a key of {_KEY_BYTES} bytes")
+    return key
 
 
 def _unusable(path: Path, message: str) -> ConfigurationError:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolcrib.config.launching import ReadyLaunch, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
+from toolcrib.errors import ServerConnectionError
+from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.telemetry.logs import mask_in_logs
 from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
@@ -45,12 +47,14 @@ class LinkOpener:
         limits: Callable[[], TransportLimits],
         user_agent: str,
         from_keyring: FromKeyring = no_keyring,
+        routes: PeerRoutes | None = None,
     ) -> None:
         self._env = env
         self._from_keyring = from_keyring
         self._logs_dir = logs_dir
         self._limits = limits
         self._user_agent = user_agent
+        self._routes = routes
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
@@ -68,8 +72,19 @@ class LinkOpener:
         launch = ready.launch
         if isinstance(launch, StdioLaunch):
             return await self._start(spec, launch, ready, on_notification)
+        if (peer_id := peer_id_of(launch.url)) is not None:
+            return await self._reach(spec.name, peer_id, on_notification)
         http = await self._http_links()
         return await http.open(spec.name, launch, ready.given, on_notification, self._limits())
+
+    async def _reach(self, server: str, peer_id: str, on_notification: NotificationHandler) -> Link:
+        if self._routes is None:
+            raise ServerConnectionError(
+                "peers are not reached from this process",
+                server=server,
+                hint="Set peers.enabled in your own configuration.",
+            )
+        return await self._routes.open(server, peer_id, on_notification, self._limits())
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""

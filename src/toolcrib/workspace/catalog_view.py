@@ -23,6 +23,9 @@ from toolcrib.rules.rulebook import RuleBook
 log = logging.getLogger(__name__)
 
 MOST_NAME_CHARACTERS = 64
+NOTHING_REVIEWED: Mapping[str, Mapping[str, str]] = {}
+CHANGED = Availability("changed", "its definition is another one now")
+PENDING = Availability("pending", "its server offered it later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,23 @@ class CatalogView:
         self.built_in = tuple(built_in)
         self.specs: Mapping[str, ServerSpec] = {}
         self.rules = RuleBook(())
+        self._reviewed: Mapping[str, Mapping[str, str]] = {}
         self.version = 0
         self._made: dict[str, _Made] = {}
 
-    def configure(self, specs: Iterable[ServerSpec], rules: RuleBook) -> None:
-        """Show another set of servers, or apply other rules."""
+    def configure(
+        self,
+        specs: Iterable[ServerSpec],
+        rules: RuleBook,
+        reviewed: Mapping[str, Mapping[str, str]] = NOTHING_REVIEWED,
+    ) -> None:
+        """Show another set of servers, or apply other rules.
+
+        Of a server whose launch key is in `reviewed` only tools with these fingerprints can be used; of others all can.
+        """
         self.specs = {spec.name: spec for spec in specs if spec.enabled}
         self.rules = rules
+        self._reviewed = reviewed
         self.version += 1
         self._made.clear()
 
@@ -157,8 +170,15 @@ class CatalogView:
         decision = self.rules.decide(public.server, public.name)
         refusal = _listed_off(spec, tool.name)
         is_on = decision.enabled and not refusal
-        availability = ENABLED if is_on else Availability("disabled", refusal or decision.reason)
+        availability = self._review(tool, spec) if is_on else Availability("disabled", refusal or decision.reason)
         return VisibleTool(public, tool.name, availability, decision.tags, spec)
+
+    def _review(self, tool: Tool, spec: ServerSpec | None) -> Availability:
+        """Whether it is the tool that a person agreed to, where one had to."""
+        pins = self._reviewed.get(spec.launch_key) if spec is not None else None
+        if pins is None or pins.get(tool.name) == tool.fingerprint:
+            return ENABLED
+        return CHANGED if tool.name in pins else PENDING
 
 
 def _for_caller(visible: VisibleTool, caller: Caller) -> VisibleTool:
@@ -184,7 +204,9 @@ def _declared(spec: ServerSpec) -> list[Tool]:
     return [Tool.from_mcp(spec.name, _definition(declared)) for declared in spec.declared_tools]
 
 
-def _definition(declared: DeclaredTool) -> dict[str, Any]:
+def _definition(declared: DeclaredTool) -> Mapping[str, Any]:
+    if declared.definition:
+        return declared.definition
     schema = {"inputSchema": declared.input_schema} if declared.input_schema else {}
     return {"name": declared.name, "description": declared.description, **schema}
 

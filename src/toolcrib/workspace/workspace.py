@@ -14,6 +14,7 @@ from toolcrib.model.site import Site
 from toolcrib.model.tool import Tool
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.overlay import Found, Overlay, nothing_found
 from toolcrib.workspace.search_index import SearchIndex
 from toolcrib.workspace.tool_search import ToolSearch
 
@@ -21,7 +22,8 @@ from toolcrib.workspace.tool_search import ToolSearch
 class Workspace:
     """The settings in force, and what they make of the engine's catalog and index.
 
-    `site` is where the client stands for which its servers are launched.
+    `site` is where the client stands for which its servers are launched. `found` gives the servers that are shown besides
+    the configured ones, where the settings want them.
     """
 
     def __init__(
@@ -32,9 +34,12 @@ class Workspace:
         *,
         site: Site | None = None,
         built_in: Sequence[Tool] = (),
+        found: Found = nothing_found,
     ) -> None:
         self.settings = settings
         self._site = site
+        self._found = found
+        self._overlay = Overlay()
         self.view = CatalogView(catalog, built_in=built_in)
         self.search = ToolSearch(self.view, index, max_enabled=settings.max_tools)
         self.configure(settings, rule_book(settings))
@@ -43,10 +48,21 @@ class Workspace:
         """Let other settings, with their rules, hold from now on."""
         self.settings = settings
         self.search.configure(max_enabled=settings.max_tools)
-        self.view.configure(self._launched(settings), rules)
+        self._overlay = self._found_for(settings)
+        self.view.configure(self._launched(settings), rules, self._overlay.reviewed)
+
+    def show_found(self) -> bool:
+        """Take over what is found now; whether that is something else than before."""
+        if self._found_for(self.settings) == self._overlay:
+            return False
+        self.configure(self.settings, self.view.rules)
+        return True
+
+    def _found_for(self, settings: Settings) -> Overlay:
+        return self._found() if settings.enabled and settings.peers_enabled else Overlay()
 
     def _launched(self, settings: Settings) -> Sequence[ServerSpec]:
-        specs = offered(settings)
+        specs = self._overlay.over(offered(settings))
         return specs if self._site is None else bound(specs, self._site, settings.stateful_servers)
 
 

@@ -22,7 +22,7 @@ _KEYS = {
 }
 _WITHOUT_COUNTERPART = {
     ("p2p", "advertise_addrs"): "is not used: the addresses of `peers.interfaces` are announced",
-    ("agent", "version"): "is not used: peers are told the version of Toolcrib",
+    ("agent", "version"): "is not used: a card has the version of Toolcrib",
     ("agent", "description"): "is not used: a card has no description",
     ("agent", "url"): "is not used: peers reach this machine at its addresses and `peers.port`",
     ("agent", "shared_dir"): "is not used: expose a file server with `peers.expose` instead",
