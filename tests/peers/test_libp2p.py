@@ -74,7 +74,7 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
         await kitchen.process.announce(signed(KITCHEN_LETTER))
         await garage.process.dial(kitchen.address)
         await until(lambda: garage.found)
-        assert garage.found == [(KITCHEN.peer_id, (kitchen.address,), "libp2p")]
+        assert garage.found == [(KITCHEN.peer_id, (kitchen.address,), "static")]
 
         theirs = await garage.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
         assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id

@@ -33,7 +33,10 @@ END_SECONDS = 5.0
 _GRACE_SECONDS = 2.0
 
 FoundPeer = Callable[[str, tuple[str, ...], str], None]
-"""(id, addresses as libp2p writes them, "libp2p" or "dht"): hints only, whoever is there has to prove it"""
+"""(id, addresses as libp2p writes them, how: "libp2p" by multicast, "dht", or "static" where a person wrote the address)
+
+Hints only: whoever is there has to prove who it is when it is asked.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,7 @@ class _Node:
                     self._streams.answered(order["n"], order.get("body"))
 
     async def found(self, peer: str, addresses: Sequence[str], by: str) -> None:
-        """Somebody is there: the engine may ask them from now on."""
-        self._streams.remember(peer, addresses)
+        """Somebody may be there: the engine decides whether they are asked, and where."""
         await self._wire.send("found", peer=peer, addrs=list(addresses), by=by)
 
     async def _dial(self, address: str) -> None:
@@ -104,7 +103,7 @@ class _Node:
         except Exception as problem:  # noqa: BLE001 - whatever it is, the engine hears of it and the node goes on
             await self._wire.send("trouble", text=f"{address} could not be reached: {_words(problem)}")
         else:
-            await self.found(str(info.peer_id), [address], "libp2p")
+            await self.found(str(info.peer_id), [address], "static")
 
     async def _ask(self, order: dict[str, Any]) -> None:
         if order.get("addrs"):
