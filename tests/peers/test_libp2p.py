@@ -241,3 +241,84 @@ async def test_without_the_extra_the_message_names_it(tmp_path: Path) -> None:
 
     assert "pip install 'toolcrib[libp2p]'" in caught.value.hint
     assert caught.value.code == "EXTRA_MISSING"
+
+
+# A folder with the npm packages libp2p, @libp2p/tcp, @chainsafe/libp2p-noise and @chainsafe/libp2p-yamux.
+JS_FOLDER = os.environ.get("LIBP2P_JS", "")
+
+
+@needs_libp2p
+@pytest.mark.skipif(not JS_FOLDER, reason="LIBP2P_JS names no folder with the npm packages of js-libp2p")
+async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(Path(JS_FOLDER) / "node_modules")
+    script = tmp_path / "js_peer.mjs"
+    script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
+    async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
+        await kitchen.process.announce(b'{"name":"kitchen"}')
+        process = await asyncio.create_subprocess_exec(
+            "node",
+            str(script),
+            kitchen.address,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(60):
+                assert process.stdout is not None
+                told = [json.loads(await process.stdout.readline()) for _ in range(3)]
+                address = told[0]["value"]
+                peer_id = address.rpartition("/")[2]
+                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0, [address])
+                heard = json.loads(await process.stdout.readline())
+        finally:
+            process.kill()
+            await process.wait()
+
+    assert told[1] == {"kind": "card", "value": {"name": "kitchen"}}
+    # It is a stranger: Noise proved its id, and nobody trusts that one.
+    assert "PEER_NOT_TRUSTED" in told[2]["value"]["error"]["message"]
+    assert (theirs, heard["value"]) == (b'{"name":"js"}', {"name": "kitchen"})
+
+
+_ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from tests.peers.libp2p_nodes import node
+
+async def main():
+    async with node("k", Path(sys.argv[1])) as kitchen:
+        print(kitchen.process.pid, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@needs_libp2p
+async def test_a_node_ends_with_the_engine_that_was_killed(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    engine = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        _ENGINE,
+        str(tmp_path),
+        stdout=asyncio.subprocess.PIPE,
+        env={**environment(), "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "LIBP2P_PYTHON": PYTHON},
+    )
+    try:
+        assert engine.stdout is not None
+        async with asyncio.timeout(60):
+            pid = int(await engine.stdout.readline())
+        assert _runs(pid)
+    finally:
+        engine.kill()
+        await engine.wait()
+    await until(lambda: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

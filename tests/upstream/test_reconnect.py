@@ -188,6 +188,27 @@ async def test_an_endpoint_that_is_no_longer_wanted_is_not_looked_for(end: str) 
         assert endpoint.dialled_after(lost) == [1]
 
 
+async def test_closing_in_the_middle_of_a_try_ends_it() -> None:
+    endpoint = Endpoint()
+
+    async with reaching(endpoint) as connection:
+        await connection.call(CALL)
+        await lose(endpoint, connection)
+        endpoint.come_back()
+        endpoint.methods["server/discover"] = endpoint.methods["initialize"] = _never
+        await asyncio.sleep(1.5)
+        assert len(endpoint.open_links) == 1
+        await connection.close()
+        dialled = len(endpoint.dialled)
+        await asyncio.sleep(60)
+        assert (endpoint.open_links, len(endpoint.dialled)) == ([], dialled)
+
+
+async def _never(_: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.get_running_loop().create_future()
+    return {}
+
+
 async def test_an_endpoint_that_nobody_has_used_for_long_is_not_looked_for() -> None:
     endpoint = Endpoint()
 

@@ -26,6 +26,8 @@ CARD_PROTOCOL = "/praxis/card/1.0.0"
 TOOL_PROTOCOL = "/praxis/tool/1.0.0"
 MCP_PROTOCOL = "/praxis/mcp/1.0.0"
 WAITS = (1.0, 2.0, 3.0, 4.0, 5.0)
+# One that ran for so long before it ended is a new failure, not one more of the same.
+STEADY_SECONDS = 60.0
 MOST_LINE_BYTES = 16 * 1024 * 1024
 MOST_ADDRESSES = 4
 END_SECONDS = 5.0
@@ -80,13 +82,16 @@ class Libp2pProcess:
 
     async def run(self) -> None:
         """Start the process, and again where it ends; raises ExtraMissing where libp2p is not installed."""
-        for seconds in (*WAITS, None):
-            was_ready = await self._run_once()
-            if seconds is None:
-                break
-            log.warning("libp2p ended%s; it is started again in %g s", "" if was_ready else " at once", seconds)
-            await asyncio.sleep(seconds)
-        log.error("libp2p ended %d times and is not started again; see %s", len(WAITS) + 1, self.log_file)
+        loop = asyncio.get_running_loop()
+        failures = 0
+        while failures <= len(WAITS):
+            began = loop.time()
+            await self._run_once()
+            failures = 1 if loop.time() - began > STEADY_SECONDS else failures + 1
+            if failures <= len(WAITS):
+                log.warning("libp2p ended; it is started again in %g s", WAITS[failures - 1])
+                await asyncio.sleep(WAITS[failures - 1])
+        log.error("libp2p ended %d times in a row and is not started again; see %s", failures, self.log_file)
 
     async def ask(
         self, peer_id: str, protocol: str, body: bytes, seconds: float, addresses: Sequence[str] = ()
@@ -122,10 +127,11 @@ class Libp2pProcess:
         """Connect to an address that a person wrote; `on_found` is called where somebody is there."""
         await self._send("dial", addr=address)
 
-    async def _run_once(self) -> bool:
+    async def _run_once(self) -> None:
         with _log_to(self.log_file) as errors:
             process = await asyncio.create_subprocess_exec(
                 self.python,
+                "-P",  # nothing of the folder that we run in is imported
                 "-m",
                 "toolcrib.libp2p_node",
                 stdin=asyncio.subprocess.PIPE,
@@ -133,19 +139,17 @@ class Libp2pProcess:
                 stderr=errors,
                 limit=MOST_LINE_BYTES,
                 env=self.env,
+                cwd=os.sep,
                 start_new_session=True,
             )
-        was_ready = False
         self.pid = process.pid
         try:
             self._stdin = process.stdin
             await self._send("start", key=self.private_key.hex(), **msgspec.to_builtins(self.settings))
             await self._hear(process)
         finally:
-            was_ready = self.ready.is_set()
             self._lost()
             await _ended(process)
-        return was_ready
 
     async def _hear(self, process: asyncio.subprocess.Process) -> None:
         heard = process.stdout or asyncio.StreamReader()

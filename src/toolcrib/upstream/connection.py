@@ -157,6 +157,7 @@ class Connection:
             owner.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({owner})
+            await self._reconnecting.stop()  # it may have lost its link before it heard of this
         self.status = DISCONNECTED
 
     async def _with_session(self, work: Callable[[Session], Awaitable[T]]) -> T:
