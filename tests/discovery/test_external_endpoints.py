@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -54,24 +55,48 @@ async def test_what_an_endpoint_offered_is_known_to_the_next_start(tmp_path: Pat
         assert await tools_of_the_only_server(gateway) == ["echo_external"]
 
 
+RESULTS: dict[str, Any] = {
+    "initialize": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "serverInfo": {"name": "s", "version": "1"},
+    },
+    "tools/list": {"tools": [tool("echo")]},
+    "tools/call": {"content": [{"type": "text", "text": "on a stream"}]},
+}
+
+
+def answer_to(seen: Seen) -> bytes:
+    result = RESULTS.get(seen.rpc)
+    return seen.answer(result) if result else seen.error(METHOD_NOT_FOUND, "not here")
+
+
 async def on_a_stream(seen: Seen, out: Out) -> None:
     """Answers each request on an event stream of its own."""
-    results: dict[str, Any] = {
-        "initialize": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "serverInfo": {"name": "s", "version": "1"},
-        },
-        "tools/list": {"tools": [tool("echo")]},
-        "tools/call": {"content": [{"type": "text", "text": "on a stream"}]},
-    }
     if "id" not in seen.message:
         await out.send(202)
         return
-    result = results.get(seen.rpc)
     await out.start()
-    await out.event(seen.answer(result) if result else seen.error(METHOD_NOT_FOUND, "not here"))
+    await out.event(answer_to(seen))
     await out.end()
+
+
+class OneStream:
+    """Answers all requests on one event stream; the SDK's server of this kind leaves things open when it is killed."""
+
+    def __init__(self) -> None:
+        self._answers: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def __call__(self, seen: Seen, out: Out) -> None:
+        if seen.method == "POST":
+            if "id" in seen.message:
+                self._answers.put_nowait(answer_to(seen))
+            await out.send(202)
+            return
+        await out.start()
+        await out.event(b"/messages", name="endpoint")
+        while True:
+            await out.event(await self._answers.get(), name="message")
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
@@ -97,3 +122,34 @@ async def test_an_endpoint_that_comes_later_is_found_at_the_next_call(tmp_path: 
         assert len(await tools_of_the_only_server(gateway)) == 4
         endpoint.on_open = None
         assert (await gateway.execute_tool("localhost-3000", "echo_external", {})).success
+
+
+async def until_it_is(state: str, gateway: Gateway) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            (server,) = await gateway.list_servers()
+            if server.status.state == state:
+                return
+            await asyncio.sleep(0.02)
+
+
+def app_at(path: str) -> Any:
+    return SdkServer().streamable_app() if path == "/mcp" else Script(OneStream())
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+async def test_an_endpoint_that_was_restarted_is_connected_again_before_the_next_call(
+    path: str, tmp_path: Path
+) -> None:
+    async with asyncio.timeout(40), AsyncExitStack() as running:
+        url = await running.enter_async_context(serve(app_at(path)))
+        async with open_gateway(settings=praxis(tmp_path, url + path)) as gateway:
+            name = (await gateway.list_servers())[0].name
+            assert (await gateway.execute_tool(name, "echo_external", {})).success
+            await running.aclose()
+            # Nothing tells of an HTTP endpoint that left, but that a call does not reach it.
+            assert not (await gateway.execute_tool(name, "echo_external", {})).success
+            await until_it_is("error", gateway)
+            async with serve(app_at(path), port=int(url.rpartition(":")[2])):
+                await until_it_is("connected", gateway)
+                assert (await gateway.execute_tool(name, "echo_external", {})).success

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -30,7 +30,9 @@ from tests.journeys.http_gateway import (
     write_config,
 )
 from tests.journeys.stdio_gateway import ask, run, text
+from tests.peers.cards import KITCHEN, known_peer
 from tests.servers.launch import Launch
+from toolcrib.storage.sqlite_peers import SqlitePeers
 
 if sys.platform != "win32":
     import resource
@@ -247,3 +249,19 @@ def test_an_address_of_no_use_is_said_plainly(
 
 def start_and_end(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=BOUND_SECONDS, check=False)
+
+
+def test_the_peer_pages_need_the_token(tmp_path: Path, process_environment: dict[str, str]) -> None:
+    config = write_config(tmp_path, {}, peers={"enabled": True, "mdns": False})
+    with gateway_process(tmp_path, config, process_environment) as gateway:
+        with closing(SqlitePeers(gateway.home / "catalogue.db")) as store:
+            store.save_peers([known_peer()])
+        allowed = {"authorization": f"Bearer {gateway.token}"}
+        for path in ("/peers", "/p2p/cards", "/p2p/info", "/agent/card", "/.well-known/agent-card.json"):
+            assert httpx2.get(gateway.origin + path).status_code == 401
+            assert httpx2.get(gateway.origin + path, headers={**allowed, "host": "evil.example"}).status_code == 421
+            assert httpx2.get(gateway.origin + path, headers={**allowed, "origin": "null"}).status_code == 403
+        assert httpx2.post(f"{gateway.origin}/p2p/tool", json={}).status_code == 401
+        (peer,) = httpx2.get(f"{gateway.origin}/peers", headers=allowed).json()
+        assert peer["id"] == KITCHEN.peer_id
+        assert list(httpx2.get(f"{gateway.origin}/p2p/cards", headers=allowed).json()) == [KITCHEN.peer_id]

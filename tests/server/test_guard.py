@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -18,8 +18,10 @@ from mcp.server import Server
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
+from toolcrib.gateway import Gateway
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
+from toolcrib.server.peer_pages import PeerPages
 
 TOKEN = "kJ3-right_token"
 GOOD = {"host": "127.0.0.1:8665", "authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
@@ -28,15 +30,20 @@ ORIGINS = ["https://evil.example", "http://127.0.0.1:8665", "null", "https://app
 CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
 
 
+# The guard lets nobody come so far that it would matter what they know.
+PAGES = PeerPages(cast(Gateway, None), list, lambda: None).routes()
+
+
 def guarded(host: str = "127.0.0.1", **settings: Any) -> Guard:
-    app = build_app(Server("guarded"), lambda: Settings(**settings), host=host, token=TOKEN)
+    app = build_app(Server("guarded"), lambda: Settings(**settings), host=host, token=TOKEN, more_routes=PAGES)
     assert isinstance(app, Guard)
     return app
 
 
 def route_table(guard: Guard) -> Iterator[tuple[str, str]]:
     """Every method on every path that the app serves."""
-    for route in guard._app._app.routes:  # type: ignore[attr-defined]
+    beside_mcp: Any = guard._app
+    for route in (*beside_mcp._router.routes, *beside_mcp._app._app.routes):
         for method in getattr(route, "methods", None) or ("GET", "POST", "DELETE"):
             yield method, route.path
 
@@ -51,8 +58,9 @@ async def status(guard: Guard, method: str, path: str, headers: dict[str, str]) 
         return (await client.request(method, path, headers=headers)).status_code
 
 
-def test_the_route_table_is_the_endpoint_and_the_health_check() -> None:
-    assert {path for _, path in ROUTES} == {"/mcp", HEALTH_PATH}
+def test_the_route_table_is_the_endpoint_the_health_check_and_the_pages_about_peers() -> None:
+    pages = {"/peers", "/p2p/cards", "/p2p/info", "/p2p/tool", "/agent/card", "/.well-known/agent-card.json"}
+    assert {path for _, path in ROUTES} == {"/mcp", HEALTH_PATH, *pages}
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

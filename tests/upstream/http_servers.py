@@ -39,11 +39,13 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve(app: Any) -> AsyncIterator[str]:
-    """Serve `app` on a free port; the address, without a path."""
+async def serve(app: Any, port: int = 0) -> AsyncIterator[str]:
+    """Serve `app` on a free port, or on one that was free just now; the address, without a path."""
     # With the protocol named, asyncio turns Nagle's delay off; it does not for a socket made without.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    # So that another one can take the port over at once.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     listener.listen()
     config = uvicorn.Config(
         app, log_level="critical", timeout_graceful_shutdown=1, ws="none", http="h11", date_header=False

@@ -59,12 +59,12 @@ class IntrospectServer:
             name=name,
             launch=_with_token(launch, str(arguments.get("auth_env_var") or "")),
             source=f"agent {call.caller.name}"[:_MOST_FACT_CHARACTERS],
-            description=_described(told.reading),
+            description=told_description(told.reading),
             auth_env_var=str(arguments.get("auth_env_var") or ""),
             goal=str(arguments.get("goal") or ""),
             note=told.note,
             definitions=told.reading.tools if told.reading is not None else (),
-            server_info=_facts(told.reading),
+            server_info=told_facts(told.reading),
         )
         try:
             proposal = await asyncio.to_thread(self._review.propose, request, call.caller.name)
@@ -149,13 +149,15 @@ def _preview(definition: Mapping[str, Any]) -> dict[str, str]:
     return {"name": name, "summary": summarize(description if isinstance(description, str) else "")}
 
 
-def _facts(reading: ServerReading | None) -> dict[str, str]:
+def told_facts(reading: ServerReading | None) -> dict[str, str]:
+    """What a server says of itself that a person may want to see; each of it bounded."""
     info = reading.identity.server_info if reading is not None else {}
     told = {key: info.get(key) for key in _FACTS}
     return {key: value[:_MOST_FACT_CHARACTERS] for key, value in told.items() if isinstance(value, str)}
 
 
-def _described(reading: ServerReading | None) -> str:
+def told_description(reading: ServerReading | None) -> str:
+    """One line in the server's own words."""
     described = reading.identity.server_info.get("description") if reading is not None else ""
     return summarize(described) if isinstance(described, str) else ""
 

@@ -6,7 +6,7 @@ import asyncio
 import math
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
@@ -17,8 +17,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
@@ -44,8 +44,9 @@ def build_app(
     host: str,
     token: str | None,
     more_hosts: Iterable[str] = (),
+    more_routes: Sequence[Route] = (),
 ) -> ASGIApp:
-    """The ASGI application: the MCP endpoint and a health check, behind the guard."""
+    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard."""
     settings = settings_now()
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
@@ -63,11 +64,25 @@ def build_app(
         custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
     )
     app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
+    app = BesideMcp(app, [route for route in more_routes if route.path != settings.http_path])
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
         )
     return Guard(app, token=token, hosts=hosts, origins=origins, open_paths=[HEALTH_PATH])
+
+
+class BesideMcp:
+    """Routes whose bodies are no JSON-RPC messages; everything else goes to the application behind them."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
+        self._app = app
+        self._router = Router(routes, redirect_slashes=False)
+        self._paths = frozenset(route.path for route in routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_ours = scope["type"] == "http" and scope["path"] in self._paths
+        await (self._router if is_ours else self._app)(scope, receive, send)
 
 
 async def _health(_: Request) -> JSONResponse:

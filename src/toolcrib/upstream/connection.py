@@ -1,4 +1,7 @@
-"""One server: connects on first need, stops when idle, comes back after a crash."""
+"""One server: connects on first need, stops when idle, comes back after a crash.
+
+A server process that crashed is started again by the next call. A remote endpoint that is lost is also looked for in the background.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.link import SessionExpired, TransportLimits
 from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
+from toolcrib.upstream.reconnect import Reconnecting, may_come_back
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
 
@@ -33,6 +37,8 @@ _SLOW_REMOTE = "Check that it works and that its address is right. If it is only
 
 
 T = TypeVar("T")
+Turn = Callable[[], Awaitable[None]]
+"""Waits until the server may be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,8 @@ class Connection:
         self._in_flight = 0
         self._called = False
         self._last_used = 0.0
+        self._connected_at = 0.0
+        self._reconnecting = Reconnecting(spec.name, self._came_back, self._is_wanted)
         self.status = DISCONNECTED
         # Who has called since the link was opened: names of clients with their sessions.
         self.callers: set[tuple[str, str]] = set()
@@ -143,11 +151,13 @@ class Connection:
 
     async def close(self) -> None:
         """Stop the server; bounded by the link's own close."""
+        await self._reconnecting.stop()
         owner = self._owner
         if owner is not None and not owner.done():
             owner.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({owner})
+            await self._reconnecting.stop()  # it may have lost its link before it heard of this
         self.status = DISCONNECTED
 
     async def _with_session(self, work: Callable[[Session], Awaitable[T]]) -> T:
@@ -162,6 +172,7 @@ class Connection:
                 await self._notice_end()
                 raise
             self._failures = 0
+            self._reconnecting.forget()
             return answer
         finally:
             self._in_flight -= 1
@@ -182,17 +193,43 @@ class Connection:
             await asyncio.wait({self._closed}, timeout=NOTICE_SECONDS)
 
     async def _session(self) -> Session:
-        if self._ready is None or (self._closed is not None and self._closed.done()):
-            self._closed = None
-            self._ready = asyncio.get_running_loop().create_future()
-            self._ready.add_done_callback(_mark_retrieved)
-            self._owner = asyncio.create_task(self._own(self._ready, self._owner), name=f"own {self.spec.name}")
-        return await asyncio.shield(self._ready)
+        """The open session, or a new one because somebody needs it now."""
+        ready = self._opened()
+        if ready is None:
+            self._called = False
+            self._reconnecting.forget()
+            ready = self._open(self._wait_for_turn)
+        return await asyncio.shield(ready)
 
-    async def _own(self, ready: asyncio.Future[Session], previous: asyncio.Task[None] | None) -> None:
+    async def _came_back(self) -> bool:
+        """A try that nobody waits for; it counts as no start, and whoever connects meanwhile does the same work."""
+        try:
+            await asyncio.shield(self._opened() or self._open(_at_once))
+        except ToolcribError:
+            return False
+        return True
+
+    def _opened(self) -> asyncio.Future[Session] | None:
+        """What is open, or is being opened."""
+        return None if self._closed is not None and self._closed.done() else self._ready
+
+    def _is_wanted(self) -> bool:
+        """An endpoint that nobody has used for as long as it may be idle is not looked for."""
+        unused = asyncio.get_running_loop().time() - self._last_used
+        return self._in_flight > 0 or unused < self._policy.idle_seconds
+
+    def _open(self, turn: Turn) -> asyncio.Future[Session]:
+        self._closed = None
+        ready = self._ready = asyncio.get_running_loop().create_future()
+        ready.add_done_callback(_mark_retrieved)
+        self._owner = asyncio.create_task(self._own(ready, self._owner, turn), name=f"own {self.spec.name}")
+        return ready
+
+    async def _own(self, ready: asyncio.Future[Session], previous: asyncio.Task[None] | None, turn: Turn) -> None:
         """The life of one link, from opening to closing."""
         try:
             await _finished(previous)
+            await turn()
             session = await self._connect()
         except ToolcribError as error:
             self._connect_failed(ready, error)
@@ -209,6 +246,7 @@ class Connection:
             )
             return
         self.status = CONNECTED
+        self._connected_at = asyncio.get_running_loop().time()
         closed = self._closed = asyncio.create_task(session.link.wait_closed())
         ready.set_result(session)
         self._tell_owner(session.identity)
@@ -221,7 +259,6 @@ class Connection:
             log.exception("%s is connected, but the work after that failed", self.spec.name)
 
     async def _connect(self) -> Session:
-        await self._wait_for_turn()
         seconds = self.spec.startup_timeout_seconds or self._policy.startup_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -260,7 +297,12 @@ class Connection:
         return CallTimeout(message, server=self.spec.name, hint=hint)
 
     async def _wait_for_turn(self) -> None:
-        """Back off after failures; a server that keeps crashing is started only so many times a minute."""
+        """Back off after failures; a server that keeps crashing is started only so many times a minute.
+
+        Asking a remote endpoint again costs no process, and it may be back already: a call always tries.
+        """
+        if self._is_remote:
+            return
         now = asyncio.get_running_loop().time()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < 60:
             raise ServerConnectionError(
@@ -277,8 +319,10 @@ class Connection:
             error.sent = False  # only the handshake was: no call has left us
         self._ready = None
         self.status = ServerStatus("error", error.message)
-        log.warning("%s: %s", self.spec.name, error.message)
+        log.log(self._reconnecting.log_level, "%s: %s", self.spec.name, error.message)
         ready.set_exception(error)
+        if self._is_remote and may_come_back(error):
+            self._reconnecting.start()
 
     async def _keep(self, session: Session, ready: asyncio.Future[Session], closed: asyncio.Task[str]) -> None:
         """Hold the link until it ends, is idle too long, or we are told to stop; then close it."""
@@ -291,7 +335,6 @@ class Connection:
         finally:
             if self._ready is ready:
                 self._ready = None
-            self._called = False
             self.callers.clear()
             closed.cancel()
             changes.cancel()
@@ -307,6 +350,8 @@ class Connection:
         self._last_reason = closed.result()
         self.status = ServerStatus("error", closed.result())
         log.warning("%s: %s", self.spec.name, closed.result())
+        if self._is_remote:
+            self._reconnecting.start()
 
     def _idle_left(self) -> float:
         limit = (
@@ -316,7 +361,13 @@ class Connection:
         )
         if self._in_flight:
             return limit
-        return self._last_used + limit - asyncio.get_running_loop().time()
+        # One that came back by itself gets its time too, so that whoever is told of it can read it.
+        since = self._last_used if self._called else max(self._last_used, self._connected_at)
+        return since + limit - asyncio.get_running_loop().time()
+
+
+async def _at_once() -> None:
+    """No turn to wait for."""
 
 
 async def _finished(previous: asyncio.Task[None] | None) -> None:

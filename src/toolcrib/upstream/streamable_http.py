@@ -27,7 +27,7 @@ SESSION_HEADER = "mcp-session-id"
 _LAST_EVENT_HEADER = "last-event-id"
 _MESSAGE_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _STREAM_HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
-_UNCANCELLABLE = frozenset({"initialize", "server/discover"})
+_FIRST_WORDS = frozenset({"initialize", "server/discover"})
 _POST_SECONDS = 10.0
 _QUIET_POST_SECONDS = 5.0
 _DELETE_SECONDS = 10.0
@@ -44,6 +44,7 @@ class StreamableHttpLink:
         self._session_id = ""
         self._version = ""
         self._is_closed = False
+        self._is_lost = False
         self._gone: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._sending: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -117,6 +118,8 @@ class StreamableHttpLink:
         server = self._address.server
         if self._is_closed:
             raise ServerConnectionError(f"{server}: the connection was closed", server=server)
+        if self._is_lost:
+            raise ServerConnectionError(self._gone.result(), server=server)
         if self._gone.done():
             raise SessionExpired(self._gone.result())
         self._version = headers.get(VERSION_HEADER, "")
@@ -128,7 +131,10 @@ class StreamableHttpLink:
             self._listening.cancel()
 
     async def _ask(self, call: Call, message: bytes) -> None:
-        reply = await self._address.send("POST", self._headers(_MESSAGE_HEADERS, call.headers), message)
+        headers = self._headers(_MESSAGE_HEADERS, call.headers)
+        # The first words are tried in several ways, so that one that fails does not end the link.
+        send = self._address.send if call.method in _FIRST_WORDS else self._send
+        reply = await send("POST", headers, message)
         await self._read(call, reply)
         fruitless = 0
         while call.answer is None and call.resumable and fruitless < _RESUMES:
@@ -202,7 +208,17 @@ class StreamableHttpLink:
 
     async def _open_stream(self, last_event_id: str) -> Reply:
         resume = {_LAST_EVENT_HEADER: last_event_id} if last_event_id else {}
-        return await self._address.send("GET", self._headers(_STREAM_HEADERS, resume))
+        return await self._send("GET", self._headers(_STREAM_HEADERS, resume))
+
+    async def _send(self, method: str, headers: Mapping[str, str], content: bytes = b"") -> Reply:
+        """Send to an endpoint that was there before: if nobody is there now, the link has ended."""
+        try:
+            return await self._address.send(method, headers, content)
+        except ServerConnectionError as problem:
+            if isinstance(problem.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
+                self._is_lost = True
+                self._end(problem.message)
+            raise
 
     def _headers(self, base: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
         headers = dict(base)
@@ -234,7 +250,7 @@ class StreamableHttpLink:
 
     def _cancel_on_server(self, call: Call) -> None:
         # In the modern era the closed stream has already said it.
-        if not call.is_modern and call.method not in _UNCANCELLABLE and not self._is_closed:
+        if not call.is_modern and call.method not in _FIRST_WORDS and not self._is_closed:
             params = b'{"requestId":%d}' % call.id
             _later(self._post_quietly(jsonrpc.notification("notifications/cancelled", params)), self._sending)
 

@@ -1,0 +1,255 @@
+"""libp2p in a process of its own: its packages and its event loop never come into ours."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolcrib.errors import ExtraMissing, ServerConnectionError, ToolcribError
+from toolcrib.lan.protocols import OnAsked
+from toolcrib.model.peer_id import is_peer_id
+
+log = logging.getLogger(__name__)
+
+EXTRA = "libp2p"
+CARD_PROTOCOL = "/praxis/card/1.0.0"
+TOOL_PROTOCOL = "/praxis/tool/1.0.0"
+MCP_PROTOCOL = "/praxis/mcp/1.0.0"
+WAITS = (1.0, 2.0, 3.0, 4.0, 5.0)
+# One that ran for so long before it ended is a new failure, not one more of the same.
+STEADY_SECONDS = 60.0
+MOST_LINE_BYTES = 16 * 1024 * 1024
+MOST_ADDRESSES = 4
+END_SECONDS = 5.0
+# How much longer than the question itself we wait for the other process to say that it failed.
+_GRACE_SECONDS = 2.0
+
+FoundPeer = Callable[[str, tuple[str, ...], str], None]
+"""(id, addresses as libp2p writes them, how: "libp2p" by multicast, "dht", or "static" where a person wrote the address)
+
+Hints only: whoever is there has to prove who it is when it is asked.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """What the node does; `listen` are addresses with ports (0 takes a free one)."""
+
+    listen: tuple[tuple[str, int], ...]
+    interfaces: tuple[str, ...] = ()
+    tag: str = "praxis-p2p-mcp"
+    mdns: bool = False
+    dht: bool = False
+    rendezvous: str = "praxis-agents"
+    bootstrap: tuple[str, ...] = ()
+
+
+@dataclass
+class Libp2pProcess:
+    """Fulfils `PeerStreams`. `run` keeps the process going; it ends with its pipe, however we end.
+
+    The key goes to the process by its pipe, never as an argument or a variable.
+    """
+
+    settings: NodeSettings
+    private_key: bytes = field(repr=False)
+    on_asked: OnAsked
+    on_found: FoundPeer
+    on_gone: Callable[[str], None] = lambda _: None
+    log_file: Path | None = None
+    python: str = sys.executable
+    env: Mapping[str, str] | None = None
+    addresses: tuple[str, ...] = ()
+    pid: int | None = None
+
+    def __post_init__(self) -> None:
+        self.ready = asyncio.Event()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._stdin: asyncio.StreamWriter | None = None
+        self._card = b""
+
+    async def run(self) -> None:
+        """Start the process, and again where it ends; raises ExtraMissing where libp2p is not installed."""
+        loop = asyncio.get_running_loop()
+        failures = 0
+        while failures <= len(WAITS):
+            began = loop.time()
+            await self._run_once()
+            failures = 1 if loop.time() - began > STEADY_SECONDS else failures + 1
+            if failures <= len(WAITS):
+                log.warning("libp2p ended; it is started again in %g s", WAITS[failures - 1])
+                await asyncio.sleep(WAITS[failures - 1])
+        log.error("libp2p ended %d times in a row and is not started again; see %s", failures, self.log_file)
+
+    async def ask(
+        self, peer_id: str, protocol: str, body: bytes, seconds: float, addresses: Sequence[str] = ()
+    ) -> bytes:
+        """The peer's answer; raises ServerConnectionError where it can't be reached in time."""
+        number = next(self._numbers)
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            await self._send(
+                "ask",
+                n=number,
+                peer=peer_id,
+                protocol=protocol,
+                body=body.decode(),
+                seconds=seconds,
+                addrs=list(addresses),
+            )
+            async with asyncio.timeout(seconds + _GRACE_SECONDS):
+                return await answer
+        except TimeoutError:
+            raise _unreached(peer_id, f"no answer within {seconds:g} s") from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def announce(self, card: bytes) -> None:
+        """Let peers have this card from now on."""
+        self._card = card
+        if self.ready.is_set():
+            await self._send("card", body=card.decode())
+
+    async def dial(self, address: str) -> None:
+        """Connect to an address that a person wrote; `on_found` is called where somebody is there."""
+        await self._send("dial", addr=address)
+
+    async def _run_once(self) -> None:
+        with _log_to(self.log_file) as errors:
+            process = await asyncio.create_subprocess_exec(
+                self.python,
+                "-P",  # nothing of the folder that we run in is imported
+                "-m",
+                "toolcrib.libp2p_node",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                limit=MOST_LINE_BYTES,
+                env=self.env,
+                cwd=os.sep,
+                start_new_session=True,
+            )
+        self.pid = process.pid
+        try:
+            self._stdin = process.stdin
+            await self._send("start", key=self.private_key.hex(), **msgspec.to_builtins(self.settings))
+            await self._hear(process)
+        finally:
+            self._lost()
+            await _ended(process)
+
+    async def _hear(self, process: asyncio.subprocess.Process) -> None:
+        heard = process.stdout or asyncio.StreamReader()
+        while line := await heard.readline():
+            try:
+                told = msgspec.json.decode(line, type=dict[str, Any])
+                await self._take(told)
+            except (msgspec.DecodeError, KeyError, TypeError) as problem:
+                log.debug("libp2p said what can't be read: %r", problem)
+
+    async def _take(self, told: Mapping[str, Any]) -> None:
+        match told["kind"]:
+            case "ready":
+                self.addresses = tuple(told["addrs"])
+                self.ready.set()
+                if self._card:
+                    await self.announce(self._card)
+            case "found" if is_peer_id(told["peer"]):
+                self.on_found(told["peer"], tuple(told["addrs"][:MOST_ADDRESSES]), told["by"])
+            case "gone":
+                self.on_gone(told["peer"])
+            case "answer":
+                self._answered(told)
+            case "asked" if is_peer_id(told["peer"]):
+                task = asyncio.create_task(self._answer(told))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+            case "missing":
+                raise _missing(str(told["module"]))
+            case "trouble":
+                log.warning("libp2p: %s", told["text"])
+
+    def _answered(self, told: Mapping[str, Any]) -> None:
+        waiting = self._waiting.get(told["n"])
+        if waiting is None or waiting.done():
+            return
+        if "error" in told:
+            waiting.set_exception(_unreached("the peer", str(told["error"])))
+        else:
+            waiting.set_result(str(told["body"]).encode())
+
+    async def _answer(self, told: Mapping[str, Any]) -> None:
+        answer: bytes | None = None
+        try:
+            answer = await self.on_asked(told["peer"], told["protocol"], str(told["body"]).encode())
+        except ToolcribError as problem:
+            log.info("a question of the peer %s was not answered: %s", told["peer"], problem.message)
+        except Exception:
+            log.exception("answering a peer failed unexpectedly")
+        with suppress(ServerConnectionError):  # it has ended meanwhile
+            await self._send("answer", n=told["n"], **({} if answer is None else {"body": answer.decode()}))
+
+    async def _send(self, kind: str, **values: Any) -> None:
+        if self._stdin is None or self._stdin.is_closing():
+            raise _unreached("libp2p", "it does not run now")
+        try:
+            self._stdin.write(msgspec.json.encode({"kind": kind, **values}) + b"\n")
+            await self._stdin.drain()
+        except OSError as problem:
+            raise _unreached("libp2p", f"it has ended ({problem})") from None
+
+    def _lost(self) -> None:
+        self.ready.clear()
+        self.addresses = ()
+        if self._stdin is not None:
+            self._stdin.close()
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(_unreached("the peer", "libp2p ended"))
+        for task in self._answering:
+            task.cancel()
+
+
+def _log_to(path: Path | None) -> Any:
+    if path is None:
+        path = Path(os.devnull)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("ab")
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """The process ends with its pipe; one that does not is killed."""
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def _missing(module: str) -> ExtraMissing:
+    hint = "It needs a C compiler and GMP." if module.startswith("fastecdsa") else ""
+    return ExtraMissing(
+        f"peers.libp2p needs packages that are not installed ({module})", extra=EXTRA, hint=hint, module=module
+    )
+
+
+def _unreached(who: str, why: str) -> ServerConnectionError:
+    return ServerConnectionError(f"{who}: {why}", server=who, sent=True)

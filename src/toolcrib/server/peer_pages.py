@@ -1,0 +1,205 @@
+"""Pages about peers beside the MCP endpoint, for programs of the person on this machine; other machines never see them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from toolcrib.errors import PeerNotFound, StoreUnavailable, ToolcribError
+from toolcrib.gateway import Gateway
+from toolcrib.model.call import ExecutionError, ExecutionResult
+from toolcrib.model.caller import Caller
+from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.queries.json_forms import failure_json
+
+CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
+_CALLER = Caller(name="p2p page", face="http", key="http:p2p page")
+_OFF = "Toolcrib does not look for peers; set peers.enabled."
+_NOT_HERE = "This gateway does not speak to peers itself; another one of yours does, or peers.enabled is new."
+_NOT_TRUSTED = "PEER_NOT_TRUSTED"
+
+Known = Callable[[], Sequence[KnownPeer]]
+"""All peers that are written down; called in a thread, and may raise StoreUnavailable."""
+
+
+class SignedCard(Protocol):
+    """A card, and the same as it is sent."""
+
+    @property
+    def card(self) -> AgentCard: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+
+class OwnPeer(Protocol):
+    """Who we are to peers, while we speak to them."""
+
+    @property
+    def peer_id(self) -> str: ...
+
+    @property
+    def protocols(self) -> Sequence[str]:
+        """What we speak, such as `mcp`, and `/praxis/mcp/1.0.0` where libp2p runs."""
+
+    @property
+    def transports(self) -> Sequence[str]:
+        """By which ways we are reached, such as `https`."""
+
+    def addresses(self) -> Sequence[PeerAddress]:
+        """Where peers reach us; none where they can't."""
+
+    def card(self) -> SignedCard:
+        """Our card, signed a moment ago."""
+
+
+class _ToolRequest(msgspec.Struct):
+    peer_id: str
+    tool_name: str
+    args: dict[str, Any] = {}
+
+
+class PeerPages:
+    """What is known of peers, and their tools by the ids of the peers."""
+
+    def __init__(
+        self, gateway: Gateway, known: Known, own: Callable[[], OwnPeer | None], *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._gateway = gateway
+        self._known = known
+        self._own = own
+        self._now = now
+
+    def routes(self) -> list[Route]:
+        pages: Mapping[str, tuple[str, Callable[[Request], Awaitable[Response]]]] = {
+            "/peers": ("GET", self._peers),
+            "/p2p/cards": ("GET", self._cards),
+            "/p2p/info": ("GET", self._info),
+            "/p2p/tool": ("POST", self._tool),
+            **dict.fromkeys(CARD_PATHS, ("GET", self._card)),
+        }
+        return [Route(path, self._guarded(page), methods=[method]) for path, (method, page) in pages.items()]
+
+    def _guarded(self, page: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """The page, where there are peers at all."""
+
+        async def answer(request: Request) -> Response:
+            if not self._gateway.settings.peers_enabled:
+                return _refusal(404, "PEERS_OFF", _OFF)
+            try:
+                return await page(request)
+            except StoreUnavailable as trouble:
+                return _refusal(503, trouble.code, trouble.message)
+            except ClientDisconnect:
+                return Response(status_code=400)
+
+        return answer
+
+    async def _peers(self, _: Request) -> Response:
+        return JSONResponse([self._shown(peer) for peer in await self._wanted()])
+
+    async def _cards(self, _: Request) -> Response:
+        return JSONResponse({peer.peer_id: card_json(peer.card) for peer in await self._wanted() if peer.card})
+
+    async def _info(self, _: Request) -> Response:
+        own = self._own()
+        if own is None:
+            return _refusal(404, "PEERS_NOT_HERE", _NOT_HERE)
+        return JSONResponse(
+            {
+                "peerId": own.peer_id,
+                "name": own.card().card.name,
+                "addresses": [str(address) for address in own.addresses()],
+                "protocols": list(own.protocols),
+                "transports": list(own.transports),
+            }
+        )
+
+    async def _card(self, _: Request) -> Response:
+        own = self._own()
+        if own is None:
+            return _refusal(404, "PEERS_NOT_HERE", _NOT_HERE)
+        return Response(own.card().body, media_type="application/json")
+
+    async def _tool(self, request: Request) -> Response:
+        body = await _bounded_body(request, self._gateway.settings.max_http_body_bytes)
+        if body is None:
+            return _refusal(413, "BODY_TOO_LARGE", "the body is larger than maxHttpBodyBytes")
+        try:
+            asked = msgspec.json.decode(body, type=_ToolRequest)
+        except (msgspec.DecodeError, RecursionError) as problem:
+            return _refusal(400, "VALIDATION_ERROR", f"expected peer_id, tool_name and args as JSON: {problem}")
+        peer = next((one for one in await self._wanted() if one.peer_id == asked.peer_id), None)
+        if peer is None:
+            unknown = PeerNotFound("no peer of that id is known", hint="GET /peers lists them.")
+            return _failed(404, unknown, asked)
+        if not peer.is_trusted:
+            return JSONResponse(failure_json(_untrusted(peer, asked.tool_name)), 403)
+        outcome = await self._gateway.execute_tool(peer.server, asked.tool_name, asked.args, caller=_CALLER)
+        return JSONResponse(_outcome_json(outcome))
+
+    async def _wanted(self) -> list[KnownPeer]:
+        """Everybody but those whom the person wants to know nothing of."""
+        return [peer for peer in await asyncio.to_thread(self._known) if peer.trust != "blocked"]
+
+    def _shown(self, peer: KnownPeer) -> dict[str, Any]:
+        is_stale = peer.is_stale(self._now(), self._gateway.settings.peers_stale_after_seconds)
+        return {
+            "id": peer.peer_id,
+            "connected": not is_stale and peer.away_since is None,
+            "foundAt": peer.found_at,
+            "lastSeen": peer.seen_at,
+        }
+
+
+def card_json(card: AgentCard) -> dict[str, Any]:
+    """A peer's card as it told it, without its signature."""
+    return {
+        "name": card.name,
+        "version": card.version,
+        "peerId": card.peer_id,
+        "capabilities": list(card.capabilities),
+        "tools": [_card_tool(definition) for definition in card.definitions],
+        "toolCount": card.tool_count,
+        "timestamp": card.timestamp,
+    }
+
+
+def _card_tool(definition: Mapping[str, Any]) -> dict[str, Any]:
+    return {("parameters" if key == "inputSchema" else key): value for key, value in definition.items()}
+
+
+async def _bounded_body(request: Request, max_bytes: int) -> bytes | None:
+    """The whole body, or None where it is above the limit."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > max_bytes:
+            return None
+    return bytes(body)
+
+
+def _untrusted(peer: KnownPeer, tool: str) -> ExecutionError:
+    hint = f"A person has to agree first: toolcrib peers trust {peer.server}"
+    return ExecutionError(_NOT_TRUSTED, f"nobody has said that {peer.server} is trusted", peer.server, tool, hint)
+
+
+def _failed(status: int, error: ToolcribError, asked: _ToolRequest) -> JSONResponse:
+    return JSONResponse(failure_json(ExecutionError.of(error, asked.peer_id, asked.tool_name)), status)
+
+
+def _outcome_json(outcome: ExecutionResult) -> dict[str, Any]:
+    if outcome.error is not None:
+        return failure_json(outcome.error)
+    return {"success": True, "result": outcome.value}
+
+
+def _refusal(status: int, code: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": code, "message": message}, status)

@@ -1,0 +1,324 @@
+"""Peers over real libp2p, in processes of their own on the loopback address."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.peers.cards import GARAGE, KITCHEN, card_of
+from tests.peers.libp2p_nodes import PYTHON, Node, environment, needs_libp2p, nobody, node, until
+from tests.peers.test_peer_bridge import bridged
+from toolcrib import Gateway, Settings, open_gateway
+from toolcrib.errors import ExtraMissing, ServerConnectionError
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
+from toolcrib.model.peer import peer_url
+from toolcrib.model.server import RemoteLaunch, ServerSpec
+from toolcrib.peers.card import read_card, signed_card
+from toolcrib.upstream.libp2p_link import Libp2pLink
+from toolcrib.upstream.link import NotificationHandler
+
+pytestmark = pytest.mark.timeout(150)
+# The letters of which the keys in tests.peers.cards are made.
+KITCHEN_LETTER, GARAGE_LETTER, STRANGER_LETTER = "k", "g", "s"
+
+
+class OverLibp2p:
+    """Opens links to a peer that another node is."""
+
+    def __init__(self, own: Node, other: Node) -> None:
+        self._own = own
+        self._other = other
+
+    async def __call__(self, entry: ServerSpec, _: NotificationHandler) -> Libp2pLink:
+        return Libp2pLink(entry.name, self._ask)
+
+    async def _ask(self, line: bytes, seconds: float) -> bytes:
+        return await self._own.ask(self._other, MCP_PROTOCOL, line, seconds)
+
+    async def close(self) -> None:
+        """The nodes are closed by who started them."""
+
+
+@asynccontextmanager
+async def asking(own: Node, other: Node) -> AsyncIterator[Gateway]:
+    kitchen = ServerSpec("peer-kitchen", RemoteLaunch(peer_url(other.peer_id)))
+    async with open_gateway(settings=Settings(servers=(kitchen,)), opener=OverLibp2p(own, other)) as gateway:
+        yield gateway
+
+
+def signed(letter: str) -> bytes:
+    identity = KITCHEN if letter == KITCHEN_LETTER else GARAGE
+    return signed_card(card_of(identity, letter, now=time.time()), identity)
+
+
+@needs_libp2p
+async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
+    """Cards are exchanged, tools found and run; the ids are those of the same keys elsewhere."""
+    async with (
+        bridged() as (bridge, notes),
+        node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen,
+        node(GARAGE_LETTER, tmp_path) as garage,
+    ):
+        assert kitchen.address.endswith(f"/p2p/{KITCHEN.peer_id}")
+        await kitchen.process.announce(signed(KITCHEN_LETTER))
+        await garage.process.dial(kitchen.address)
+        await until(lambda: garage.found)
+        assert garage.found == [(KITCHEN.peer_id, (kitchen.address,), "static")]
+
+        theirs = await garage.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
+        assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
+        await until(lambda: GARAGE.peer_id in bridge.cards)
+
+        async with asking(garage, kitchen) as gateway:
+            await gateway.list_tools("peer-kitchen")
+            (hit, *_) = (await gateway.search_tools("notes__add")).hits
+            done = await gateway.execute_tool(hit.server, hit.tool, {"text": "milk"})
+        assert (hit.tool, done.value) == ("notes__add", "line one\nline two")
+        assert notes.calls == [("add", {"text": "milk"})]
+
+        asked = json.dumps({"id": "t", "name": "notes__add", "arguments": {}, "timestamp": 1}).encode()
+        assert json.loads(await garage.ask(kitchen, TOOL_PROTOCOL, asked))["id"] == "t"
+
+
+@needs_libp2p
+async def test_a_stranger_over_libp2p_gets_our_card_and_nothing_else(tmp_path: Path) -> None:
+    async with (
+        bridged() as (bridge, notes),
+        node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen,
+        node(STRANGER_LETTER, tmp_path) as stranger,
+    ):
+        await kitchen.process.announce(signed(KITCHEN_LETTER))
+        # Garage is trusted, but its card does not make the stranger Garage.
+        theirs = await stranger.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
+        assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
+        call = b'{"id":1,"method":"tools/call","params":{"name":"notes__add"}}'
+        assert "PEER_NOT_TRUSTED" in json.loads(await stranger.ask(kitchen, MCP_PROTOCOL, call))["error"]["message"]
+
+    assert (bridge.cards, notes.calls) == ({}, [])
+
+
+@needs_libp2p
+async def test_whoever_answers_with_another_key_is_not_spoken_to(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def hear(peer: str, _: str, __: bytes) -> bytes:
+        heard.append(peer)
+        return b"{}"
+
+    async with node(STRANGER_LETTER, tmp_path, hear) as stranger, node(GARAGE_LETTER, tmp_path) as garage:
+        claimed = stranger.address.replace(stranger.peer_id, KITCHEN.peer_id)
+        with pytest.raises(ServerConnectionError):
+            await garage.process.ask(KITCHEN.peer_id, MCP_PROTOCOL, b"{}", 10.0, [claimed])
+
+    assert heard == []
+
+
+_PLAINTEXT = """
+import sys, trio
+from libp2p import new_host
+from libp2p.crypto.ed25519 import create_new_key_pair
+from libp2p.peer.peerinfo import info_from_p2p_addr
+from libp2p.security.insecure.transport import PLAINTEXT_PROTOCOL_ID, InsecureTransport
+from libp2p.security.noise.transport import PROTOCOL_ID as NOISE, Transport as Noise
+from libp2p.crypto.x25519 import create_new_key_pair as noise_keys
+from multiaddr import Multiaddr
+
+async def main():
+    keys = create_new_key_pair(b"p" * 32)
+    ways = {
+        "plain": {PLAINTEXT_PROTOCOL_ID: InsecureTransport(keys)},
+        "noise": {NOISE: Noise(keys, noise_privkey=noise_keys().private_key)},
+    }
+    host = new_host(key_pair=keys, sec_opt=ways[sys.argv[2]])
+    async with host.run(listen_addrs=[]):
+        with trio.fail_after(20):
+            info = info_from_p2p_addr(Multiaddr(sys.argv[1]))
+            await host.connect(info)
+            stream = await host.new_stream(info.peer_id, ["/praxis/card/1.0.0"])
+            await stream.write(b"{}\\n")
+            print("got", (await stream.read(100)).decode(), flush=True)
+
+trio.run(main)
+"""
+
+
+async def other_program(code: str, *arguments: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        PYTHON, "-c", code, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=environment(),
+    )  # fmt: skip
+    async with asyncio.timeout(60):
+        told, _ = await process.communicate()
+    return told.decode()
+
+
+@needs_libp2p
+async def test_plaintext_is_refused(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen:
+        await kitchen.process.announce(b'{"name":"kitchen"}')
+        assert "got" in await other_program(_PLAINTEXT, kitchen.address, "noise")
+        assert "got" not in await other_program(_PLAINTEXT, kitchen.address, "plain")
+
+
+@needs_libp2p
+async def test_idle_connections_do_not_keep_a_peer_out_of_libp2p(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        await kitchen.process.announce(b'{"name":"kitchen"}')
+        port = int(kitchen.address.split("/")[4])
+        with ExitStack() as idle:
+            for _ in range(1_000):
+                idle.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            assert await garage.ask(kitchen, CARD_PROTOCOL, b"{}") == b'{"name":"kitchen"}'
+
+
+@needs_libp2p
+async def test_a_line_that_is_too_long_ends_its_stream_and_nothing_else(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        with pytest.raises(ServerConnectionError):
+            await garage.ask(kitchen, MCP_PROTOCOL, b'"' + b"x" * 2_000_000 + b'"', 15.0)
+        assert await garage.ask(kitchen, MCP_PROTOCOL, b"{}") == b"{}"
+
+
+@needs_libp2p
+async def test_nodes_find_each_other_by_multicast(tmp_path: Path) -> None:
+    async with (
+        node(KITCHEN_LETTER, tmp_path, mdns=True) as kitchen,
+        node(GARAGE_LETTER, tmp_path, mdns=True) as garage,
+    ):
+        await until(lambda: kitchen.found and garage.found)
+        assert garage.found[0] == (kitchen.peer_id, (kitchen.address,), "libp2p")
+        assert {peer for peer, *_ in kitchen.found} == {garage.peer_id}
+
+
+@needs_libp2p
+async def test_a_rendezvous_in_the_dht_finds_a_peer(tmp_path: Path) -> None:
+    async with node(STRANGER_LETTER, tmp_path, dht=True, rendezvous="elsewhere") as meeting_point:
+        met = {"dht": True, "bootstrap": (meeting_point.address,), "rendezvous": "praxis-agents"}
+        async with node(KITCHEN_LETTER, tmp_path, **met) as kitchen, node(GARAGE_LETTER, tmp_path, **met) as garage:
+            await until(lambda: any(peer == kitchen.peer_id for peer, *_ in garage.found), 60)
+            peer, addresses, by = next(one for one in garage.found if one[0] == kitchen.peer_id)
+            assert (addresses, by) == ((kitchen.address,), "dht")
+            await kitchen.process.announce(b'{"name":"kitchen"}')
+            answer = await garage.process.ask(peer, CARD_PROTOCOL, b"{}", 20.0, addresses)
+            assert answer == b'{"name":"kitchen"}'
+
+
+@needs_libp2p
+async def test_a_node_that_was_killed_is_started_again_with_its_card(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        await kitchen.process.announce(b'{"name":"kitchen"}')
+        assert kitchen.process.pid is not None
+        os.kill(kitchen.process.pid, signal.SIGKILL)
+        await until(lambda: not kitchen.process.ready.is_set())
+        await until(kitchen.process.ready.is_set)
+        assert await garage.ask(kitchen, CARD_PROTOCOL, b"{}") == b'{"name":"kitchen"}'
+
+
+@needs_libp2p
+async def test_a_peer_that_was_killed_is_told_to_be_gone(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        await garage.ask(kitchen, MCP_PROTOCOL, b"{}")
+        assert kitchen.process.pid is not None
+        os.kill(kitchen.process.pid, signal.SIGKILL)
+        await until(lambda: kitchen.peer_id in garage.gone, 40)
+
+
+@pytest.mark.skipif(find_spec("libp2p") is not None, reason="libp2p is installed here")
+async def test_without_the_extra_the_message_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ExtraMissing) as caught:
+        await AsyncExitStack().enter_async_context(node("m", tmp_path, nobody, python=sys.executable))
+
+    assert "pip install 'toolcrib[libp2p]'" in caught.value.hint
+    assert caught.value.code == "EXTRA_MISSING"
+
+
+# A folder with the npm packages libp2p, @libp2p/tcp, @chainsafe/libp2p-noise and @chainsafe/libp2p-yamux.
+JS_FOLDER = os.environ.get("LIBP2P_JS", "")
+
+
+@needs_libp2p
+@pytest.mark.skipif(not JS_FOLDER, reason="LIBP2P_JS names no folder with the npm packages of js-libp2p")
+async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(Path(JS_FOLDER) / "node_modules")
+    script = tmp_path / "js_peer.mjs"
+    script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
+    async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
+        await kitchen.process.announce(b'{"name":"kitchen"}')
+        process = await asyncio.create_subprocess_exec(
+            "node",
+            str(script),
+            kitchen.address,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(60):
+                assert process.stdout is not None
+                told = [json.loads(await process.stdout.readline()) for _ in range(3)]
+                address = told[0]["value"]
+                peer_id = address.rpartition("/")[2]
+                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0, [address])
+                heard = json.loads(await process.stdout.readline())
+        finally:
+            process.kill()
+            await process.wait()
+
+    assert told[1] == {"kind": "card", "value": {"name": "kitchen"}}
+    # It is a stranger: Noise proved its id, and nobody trusts that one.
+    assert "PEER_NOT_TRUSTED" in told[2]["value"]["error"]["message"]
+    assert (theirs, heard["value"]) == (b'{"name":"js"}', {"name": "kitchen"})
+
+
+_ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from tests.peers.libp2p_nodes import node
+
+async def main():
+    async with node("k", Path(sys.argv[1])) as kitchen:
+        print(kitchen.process.pid, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@needs_libp2p
+async def test_a_node_ends_with_the_engine_that_was_killed(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    engine = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        _ENGINE,
+        str(tmp_path),
+        stdout=asyncio.subprocess.PIPE,
+        env={**environment(), "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "LIBP2P_PYTHON": PYTHON},
+    )
+    try:
+        assert engine.stdout is not None
+        async with asyncio.timeout(60):
+            pid = int(await engine.stdout.readline())
+        assert _runs(pid)
+    finally:
+        engine.kill()
+        await engine.wait()
+    await until(lambda: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
