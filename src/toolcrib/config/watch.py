@@ -65,6 +65,7 @@ async def _is_set_within(event: asyncio.Event, seconds: Callable[[], float]) -> 
     began = loop.time()
     while (left := began + seconds() - loop.time()) > 0:
         with suppress(TimeoutError):
-            await asyncio.wait_for(event.wait(), min(left, LONGEST_WAIT_SECONDS))
+            async with asyncio.timeout(min(left, LONGEST_WAIT_SECONDS)):
+                await event.wait()
             return True
     return event.is_set()

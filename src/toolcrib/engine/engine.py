@@ -233,7 +233,8 @@ class Engine:
     async def _follow(self) -> None:
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._follow_now.wait(), FOLLOW_SECONDS)
+                async with asyncio.timeout(FOLLOW_SECONDS):
+                    await self._follow_now.wait()
             self._follow_now.clear()
             try:
                 await self.catalog.follow()

@@ -146,7 +146,8 @@ class EngineHost:
             self._changed.clear()
             seconds = None if self._guests else 0 if self._is_retired else self._idle_seconds()
             try:
-                await asyncio.wait_for(self._changed.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
             except TimeoutError:
                 log.info("no client came for %g s: the engine ends", seconds or 0)
                 self.stop()

@@ -61,7 +61,8 @@ class Guest:
         _close(self.descriptors)
         self._writer.close()
         with suppress(OSError, TimeoutError):
-            await asyncio.wait_for(self._writer.wait_closed(), GREETING_SECONDS)
+            async with asyncio.timeout(GREETING_SECONDS):
+                await self._writer.wait_closed()
 
 
 async def _exactly(connected: socket.socket, count: int, descriptors: list[int]) -> bytes:

@@ -83,7 +83,8 @@ class HttpFace:
         if not is_asked:
             self._woken.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), RETRY_SECONDS)
+                async with asyncio.timeout(RETRY_SECONDS):
+                    await self._woken.wait()
 
     async def _serve(self, ending: asyncio.Event) -> None:
         # In a thread: it takes most of a second, and clients on pipes go on meanwhile.

@@ -102,7 +102,8 @@ class KeptOutput:
         """Give the client a moment to take what is left."""
         self.flush()
         try:
-            await asyncio.wait_for(self._empty.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._empty.wait()
         except TimeoutError:
             pass
         finally:

@@ -254,7 +254,8 @@ class Child(asyncio.SubprocessProtocol):
 
 async def _within(seconds: float, event: asyncio.Event) -> None:
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _describe_status(status: int | None) -> str:
