@@ -166,7 +166,7 @@ class Torture:
     async def _see_off(self, client: CountingClient) -> None:
         if client.is_killed:
             return
-        code = await client.leave(LONGEST_WAIT_SECONDS)
+        code = await asyncio.wait_for(client.leave(), LONGEST_WAIT_SECONDS)
         if code:
             self.tally.wrong.append(f"a client ended with exit code {code}")
         # Answers that came twice, until the client had left.
