@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ async def test_a_machine_announces_the_tag_with_its_id_and_no_tool_and_says_good
     heard: dict[str, ServiceStateChange] = {}
 
     def hear(zeroconf: Any, service_type: str, name: str, state_change: ServiceStateChange) -> None:
-        del zeroconf, name
-        heard[service_type] = state_change
+        del zeroconf
+        if name.startswith(f"kitchen-{identity.peer_id[-6:]}."):  # other tests announce on the same network
+            heard[service_type] = state_change
 
     listening = AsyncZeroconf(interfaces=["127.0.0.1"])
     browser = AsyncServiceBrowser(listening.zeroconf, [MCP_TYPE, TAG_TYPE], handlers=[hear])
@@ -56,16 +58,17 @@ async def test_a_machine_announces_the_tag_with_its_id_and_no_tool_and_says_good
 async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_not(tmp_path: Path) -> None:
     own, other, distant = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key", "far.key"))
     seen: list[Sighting] = []
+    printer, island = (f"{name}-{secrets.token_hex(4)}" for name in ("printer", "island"))
     strange = AsyncServiceInfo(
-        MCP_TYPE, f"printer.{MCP_TYPE}", port=9000, properties={"id": "7"}, server="printer.local."
+        MCP_TYPE, f"{printer}.{MCP_TYPE}", port=9000, properties={"id": "7"}, server=f"{printer}.local."
     )
     far = AsyncServiceInfo(
         MCP_TYPE,
-        f"far.{MCP_TYPE}",
+        f"{island}.{MCP_TYPE}",
         port=8666,
         addresses=[bytes((192, 0, 2, 1))],
         properties={"id": distant.peer_id},
-        server="far.local.",
+        server=f"{island}.local.",
     )
     speaking = AsyncZeroconf(interfaces=["127.0.0.1"])
     finders = [DnsSd(OWN, own_id=one.peer_id) for one in (own, other)]
