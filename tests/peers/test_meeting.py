@@ -162,6 +162,18 @@ async def test_a_machine_that_finds_itself_is_nobody(tmp_path: Path) -> None:
             assert list(kitchen.peers()) == ["peer-study"]
 
 
+async def test_a_peer_at_a_listed_address_is_met_as_a_peer(tmp_path: Path) -> None:
+    async with machine(tmp_path / "kitchen", "kitchen") as kitchen:
+        kitchen.settings = replace(kitchen.settings, peers_scan=(str(kitchen.address),))  # nobody: it is itself
+        async with machine(tmp_path / "study", "study", peers_scan=(str(kitchen.address),)) as study:
+            found = await study.knows("peer-kitchen")
+
+            assert (found.peer_id, found.by) == (kitchen.peer_id, "scan")
+            await eventually(lambda: list(study.pending()) == ["peer-kitchen"], BOUND_SECONDS)
+            await kitchen.knows("peer-study")
+            assert list(kitchen.peers()) == ["peer-study"]
+
+
 async def test_one_broken_peer_costs_the_others_nothing(tmp_path: Path) -> None:
     with ExitStack() as held:
         silent = [held.enter_context(closing(socket.create_server(("127.0.0.1", 0)))) for _ in range(12)]

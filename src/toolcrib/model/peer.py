@@ -14,7 +14,7 @@ PEER_SERVER_PREFIX = "peer-"
 
 # seen: nobody has decided. trusted: its reviewed tools are offered. blocked: it is ignored for good.
 Trust = Literal["seen", "trusted", "blocked"]
-FoundBy = Literal["mdns", "static", "bootstrap", "card", "libp2p", "dht"]
+FoundBy = Literal["mdns", "static", "bootstrap", "card", "scan", "libp2p", "dht"]
 
 
 def peer_url(peer_id: str) -> str:

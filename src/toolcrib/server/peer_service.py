@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
-from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_wiring import OpenDesk, open_desk
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.gateway import Gateway
@@ -45,7 +44,7 @@ async def serve(
         if settings().peers_advertise:
             # First: whoever hears of us may come.
             on_ready(await parts.enter_async_context(_listening(engine, gateway, opened, settings)))
-        running = [asyncio.create_task(_follow_edits(opened.desk, edited))]
+        running = [asyncio.create_task(_follow_edits(opened, settings, edited))]
         if settings().peers_mdns:
             running.append(asyncio.create_task(announce_and_look(opened, networks, settings)))
         running.append(asyncio.create_task(opened.desk.run()))
@@ -69,11 +68,12 @@ async def _until(ending: asyncio.Event, running: Sequence[asyncio.Task[None]]) -
         await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def _follow_edits(desk: PeerDesk, edited: asyncio.Event) -> None:
+async def _follow_edits(opened: OpenDesk, settings: Callable[[], Settings], edited: asyncio.Event) -> None:
     while True:
+        opened.listed.configure(settings().peers_scan)
         await edited.wait()
         edited.clear()
-        desk.configure()
+        opened.desk.configure()
 
 
 @asynccontextmanager
