@@ -4,35 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
-import pytest
 
 from tests.host.peer_homes import ON_LOOPBACK, toolcrib, until_listed, until_peer_is
 from tests.host.shared_engine import SharedWorkshop
 from tests.journeys.stdio_gateway import MODES, ask, eventually, run
-
-
-@pytest.fixture
-def homes(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[dict[str, SharedWorkshop]]:
-    """Two machines by their names; no process of either may be left."""
-    with ExitStack() as held:
-        shops = {}
-        for name in ("kitchen", "study"):
-            home = held.enter_context(tempfile.TemporaryDirectory(prefix="tc"))
-            (tmp_path / name).mkdir()
-            shops[name] = SharedWorkshop(tmp_path / name, {**process_environment, "TOOLCRIB_HOME": home})
-        try:
-            yield shops
-            for shop in shops.values():
-                shop.end_engines()
-                assert not shop.left_behind()
-        finally:
-            for shop in shops.values():
-                shop.kill_all()
 
 
 async def test_two_machines_find_each_other_exchange_cards_and_run_a_tool(homes: dict[str, SharedWorkshop]) -> None:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
-from tests.host.peer_homes import ON_LOOPBACK, toolcrib, until_listed, until_pending
+import httpx2
+import pytest
+
+from tests.host.engine_over_http import EngineOverHttp
+from tests.host.peer_homes import ON_LOOPBACK, toolcrib, until_listed, until_peer_is, until_pending
 from tests.host.shared_engine import SharedWorkshop
-from tests.journeys.stdio_gateway import MODES, ask, run
+from tests.host.test_foreground_engine import foreground
+from tests.journeys.http_gateway import HttpGateway
+from tests.journeys.stdio_gateway import MODES, ask, eventually, run
 from tests.upstream.http_servers import SdkServer, serve
+from toolcrib.peers.card import read_card
+from toolcrib.peers.identity import Identity
 
 SOON = {"reloadInterval": 0.05}
 HIDDEN = {**ON_LOOPBACK, "advertise": False, "mdns": False}
@@ -40,3 +53,108 @@ async def test_an_address_that_is_added_to_the_list_is_looked_at_while_the_engin
             shared.configure({}, peers={**HIDDEN, "scan": [url.removeprefix("http://")]}, **SOON)
 
             assert (await until_pending(shared, "scan"))["launch"]["url"] == f"{url}/mcp"
+
+
+class Pages:
+    """The pages beside the MCP endpoint, as a program of the person asks for them."""
+
+    def __init__(self, gateway: HttpGateway) -> None:
+        headers = {"authorization": f"Bearer {gateway.token}"}
+        self._client = httpx2.AsyncClient(
+            base_url=gateway.url.removesuffix("/mcp"), headers=headers, trust_env=False, timeout=20
+        )
+
+    async def get(self, path: str) -> httpx2.Response:
+        return await self._client.get(path)
+
+    async def post(self, path: str, body: Any) -> Any:
+        return (await self._client.post(path, json=body)).json()
+
+    async def once_there(self, path: str) -> Any:
+        """A page, once the process is there for peers."""
+        for _ in range(100):
+            if (answer := await self.get(path)).status_code == httpx2.codes.OK:
+                return answer.json()
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"{path}: {answer.text}")
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+@asynccontextmanager
+async def served_by_the_engine(shared: SharedWorkshop) -> AsyncIterator[Pages]:
+    engine = EngineOverHttp(shared)
+    async with shared.lines() as client:
+        await client.initialize()
+        await eventually(lambda: engine.url)
+        yield Pages(engine)
+
+
+@asynccontextmanager
+async def served_in_the_foreground(shared: SharedWorkshop) -> AsyncIterator[Pages]:
+    async with foreground(shared) as gateway:
+        yield Pages(gateway)
+
+
+@asynccontextmanager
+async def served_alone(shared: SharedWorkshop) -> AsyncIterator[Pages]:
+    shared.environment["TOOLCRIB_ENGINE_ENABLED"] = "false"
+    async with foreground(shared) as gateway:
+        yield Pages(gateway)
+
+
+@pytest.mark.parametrize("served", [served_by_the_engine, served_in_the_foreground, served_alone])
+async def test_the_process_that_is_there_for_peers_tells_who_we_are_beside_its_mcp_endpoint(
+    shared: SharedWorkshop, served: Any
+) -> None:
+    shared.configure(
+        {"desk": shared.scripted("desk")},
+        peers={**ON_LOOPBACK, "mdns": False, "name": "kitchen", "expose": ["desk:echo"]},
+        engine={"http": served is served_by_the_engine},
+        http={"port": 0},
+    )
+    async with served(shared) as pages:
+        info = await pages.once_there("/p2p/info")
+        peer_id = Identity.kept_at(shared.home / "peer.key").peer_id
+        (address,) = info["addresses"]
+        assert info == {
+            "peerId": peer_id,
+            "name": "kitchen",
+            "addresses": [address],
+            "protocols": ["mcp"],
+            "transports": ["https"],
+        }
+        for path in ("/agent/card", "/.well-known/agent-card.json"):
+            card = read_card((await pages.get(path)).content, now=time.time(), certificate_hash=None)
+            assert (card.peer_id, f"127.0.0.1:{card.port}") == (peer_id, address)
+
+        ourselves = (await toolcrib(shared, "peers", "list"))["self"]
+        assert (ourselves["advertised"], ourselves["addresses"]) == (True, [address])
+        await pages.close()
+
+
+async def test_serving_http_in_the_foreground_meets_peers_and_runs_their_tools_by_the_pages(
+    homes: dict[str, SharedWorkshop],
+) -> None:
+    kitchen, study = homes["kitchen"], homes["study"]
+    desk = kitchen.scripted("desk")
+    kitchen.configure({"desk": desk}, peers={**ON_LOOPBACK, "name": "kitchen", "expose": ["desk:echo"]})
+    study.configure({}, peers={**ON_LOOPBACK, "name": "study"})
+
+    async with served_in_the_foreground(kitchen), served_in_the_foreground(study) as pages:
+        for shop, other in ((kitchen, "study"), (study, "kitchen")):
+            await until_peer_is(shop, other, "waiting")
+            await toolcrib(shop, "peers", "trust", other, "-y")
+        (peer,) = await pages.once_there("/peers")
+        assert peer["connected"]
+        cards = (await pages.get("/p2p/cards")).json()
+        assert [tool["name"] for tool in cards[peer["id"]]["tools"]] == ["desk__echo"]
+
+        asked = {"peer_id": peer["id"], "tool_name": "desk__echo", "args": {"text": "by its id"}}
+        answers = [await pages.post("/p2p/tool", asked)]
+        while not answers[-1]["success"] and len(answers) < 40:  # it takes a moment until both have heard of the trust
+            await asyncio.sleep(0.25)
+            answers.append(await pages.post("/p2p/tool", asked))
+        assert answers[-1] == {"success": True, "result": "by its id"}
+        await pages.close()

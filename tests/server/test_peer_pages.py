@@ -16,7 +16,7 @@ from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.peers.cards import GARAGE, KITCHEN, NOW, STRANGER, card_of, definition, known_peer
 from toolcrib import Settings, open_gateway
 from toolcrib.errors import StoreUnavailable
-from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.model.peer import AgentCard, KnownPeer
 from toolcrib.peers.card import read_card, signed_card
 from toolcrib.server.http import build_app
 from toolcrib.server.peer_pages import OwnPeer, PeerPages
@@ -42,8 +42,8 @@ class Ourselves:
     protocols = ("mcp",)
     transports = ("https",)
 
-    def addresses(self) -> Sequence[PeerAddress]:
-        return [PeerAddress("10.0.0.3", 8666)]
+    def addresses(self) -> Sequence[str]:
+        return ["10.0.0.3:8666"]
 
     def card(self) -> Signed:
         card = card_of(STRANGER, "study", [ADD])

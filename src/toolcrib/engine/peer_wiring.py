@@ -91,7 +91,6 @@ async def open_desk(
             identity, certificate, own_card, records, http, settings=settings, own_addresses=own_addresses, now=now
         )
 
-
         async def who_is_at(address: PeerAddress) -> Sighting:
             rules = Rules(now(), MEET_SECONDS, settings().peers_max_card_bytes, identity.peer_id)
             return Sighting((await meet(http, address, rules)).card.peer_id, (address,), "scan")

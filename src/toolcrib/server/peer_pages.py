@@ -16,7 +16,7 @@ from toolcrib.errors import PeerNotFound, StoreUnavailable, ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ExecutionError, ExecutionResult
 from toolcrib.model.caller import Caller
-from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.model.peer import AgentCard, KnownPeer
 from toolcrib.queries.json_forms import failure_json
 
 CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
@@ -53,7 +53,7 @@ class OwnPeer(Protocol):
     def transports(self) -> Sequence[str]:
         """By which ways we are reached, such as `https`."""
 
-    def addresses(self) -> Sequence[PeerAddress]:
+    def addresses(self) -> Sequence[str]:
         """Where peers reach us; none where they can't."""
 
     def card(self) -> SignedCard:
@@ -116,7 +116,7 @@ class PeerPages:
             {
                 "peerId": own.peer_id,
                 "name": own.card().card.name,
-                "addresses": [str(address) for address in own.addresses()],
+                "addresses": list(own.addresses()),
                 "protocols": list(own.protocols),
                 "transports": list(own.transports),
             }
