@@ -399,5 +399,6 @@ def test_peers_watch_tells_what_happens(around: Around) -> None:
 
 def test_a_card_of_the_book_and_of_the_store_are_one(around: Around) -> None:
     around.see(around.kitchen())
-    (peer,) = around.store.peers()
+    peer = around.store.peer(KITCHEN.peer_id)
+    assert peer is not None
     assert peer.card == card_of(KITCHEN, "kitchen", [ADD], now=peer.found_at)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from tests.host.peer_homes import ON_LOOPBACK, toolcrib, until_listed, until_peer_is
 from tests.host.shared_engine import SharedWorkshop
 from tests.journeys.stdio_gateway import MODES, ask, eventually, run
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_two_machines_find_each_other_exchange_cards_and_run_a_tool(homes: dict[str, SharedWorkshop]) -> None:
     kitchen, study = homes["kitchen"], homes["study"]
     desk = kitchen.scripted("desk")

@@ -58,11 +58,8 @@ async def test_an_address_that_is_added_to_the_list_is_looked_at_while_the_engin
 class Pages:
     """The pages beside the MCP endpoint, as a program of the person asks for them."""
 
-    def __init__(self, gateway: HttpGateway) -> None:
-        headers = {"authorization": f"Bearer {gateway.token}"}
-        self._client = httpx2.AsyncClient(
-            base_url=gateway.url.removesuffix("/mcp"), headers=headers, trust_env=False, timeout=20
-        )
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self._client = client
 
     async def get(self, path: str) -> httpx2.Response:
         return await self._client.get(path)
@@ -78,8 +75,13 @@ class Pages:
             await asyncio.sleep(0.1)
         raise AssertionError(f"{path}: {answer.text}")
 
-    async def close(self) -> None:
-        await self._client.aclose()
+    @classmethod
+    @asynccontextmanager
+    async def of(cls, gateway: HttpGateway) -> AsyncIterator[Pages]:
+        headers = {"authorization": f"Bearer {gateway.token}"}
+        url = gateway.url.removesuffix("/mcp")
+        async with httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=20) as client:
+            yield cls(client)
 
 
 @asynccontextmanager
@@ -88,20 +90,21 @@ async def served_by_the_engine(shared: SharedWorkshop) -> AsyncIterator[Pages]:
     async with shared.lines() as client:
         await client.initialize()
         await eventually(lambda: engine.url)
-        yield Pages(engine)
+        async with Pages.of(engine) as pages:
+            yield pages
 
 
 @asynccontextmanager
 async def served_in_the_foreground(shared: SharedWorkshop) -> AsyncIterator[Pages]:
-    async with foreground(shared) as gateway:
-        yield Pages(gateway)
+    async with foreground(shared) as gateway, Pages.of(gateway) as pages:
+        yield pages
 
 
 @asynccontextmanager
 async def served_alone(shared: SharedWorkshop) -> AsyncIterator[Pages]:
     shared.environment["TOOLCRIB_ENGINE_ENABLED"] = "false"
-    async with foreground(shared) as gateway:
-        yield Pages(gateway)
+    async with foreground(shared) as gateway, Pages.of(gateway) as pages:
+        yield pages
 
 
 @pytest.mark.parametrize("served", [served_by_the_engine, served_in_the_foreground, served_alone])
@@ -131,7 +134,6 @@ async def test_the_process_that_is_there_for_peers_tells_who_we_are_beside_its_m
 
         ourselves = (await toolcrib(shared, "peers", "list"))["self"]
         assert (ourselves["advertised"], ourselves["addresses"]) == (True, [address])
-        await pages.close()
 
 
 async def test_serving_http_in_the_foreground_meets_peers_and_runs_their_tools_by_the_pages(
@@ -139,22 +141,28 @@ async def test_serving_http_in_the_foreground_meets_peers_and_runs_their_tools_b
 ) -> None:
     kitchen, study = homes["kitchen"], homes["study"]
     desk = kitchen.scripted("desk")
-    kitchen.configure({"desk": desk}, peers={**ON_LOOPBACK, "name": "kitchen", "expose": ["desk:echo"]})
-    study.configure({}, peers={**ON_LOOPBACK, "name": "study"})
+    quiet = {**ON_LOOPBACK, "mdns": False}
+    kitchen.configure({"desk": desk}, peers={**quiet, "name": "kitchen", "expose": ["desk:echo"]}, http={"port": 0})
 
-    async with served_in_the_foreground(kitchen), served_in_the_foreground(study) as pages:
-        for shop, other in ((kitchen, "study"), (study, "kitchen")):
-            await until_peer_is(shop, other, "waiting")
-            await toolcrib(shop, "peers", "trust", other, "-y")
-        (peer,) = await pages.once_there("/peers")
-        assert peer["connected"]
-        cards = (await pages.get("/p2p/cards")).json()
-        assert [tool["name"] for tool in cards[peer["id"]]["tools"]] == ["desk__echo"]
+    async with served_in_the_foreground(kitchen) as cooks_pages:
+        written = (await cooks_pages.once_there("/p2p/info"))["addresses"]
+        study.configure({}, peers={**quiet, "name": "study", "static": written}, http={"port": 0})
+        async with served_in_the_foreground(study) as pages:
+            await _trust_and_run(kitchen, study, pages)
 
-        asked = {"peer_id": peer["id"], "tool_name": "desk__echo", "args": {"text": "by its id"}}
-        answers = [await pages.post("/p2p/tool", asked)]
-        while not answers[-1]["success"] and len(answers) < 40:  # it takes a moment until both have heard of the trust
-            await asyncio.sleep(0.25)
-            answers.append(await pages.post("/p2p/tool", asked))
-        assert answers[-1] == {"success": True, "result": "by its id"}
-        await pages.close()
+
+async def _trust_and_run(kitchen: SharedWorkshop, study: SharedWorkshop, pages: Pages) -> None:
+    for shop, other in ((kitchen, "study"), (study, "kitchen")):
+        await until_peer_is(shop, other, "waiting")
+        await toolcrib(shop, "peers", "trust", other, "-y")
+    (peer,) = await pages.once_there("/peers")
+    assert peer["connected"]
+    cards = (await pages.get("/p2p/cards")).json()
+    assert [tool["name"] for tool in cards[peer["id"]]["tools"]] == ["desk__echo"]
+
+    asked = {"peer_id": peer["id"], "tool_name": "desk__echo", "args": {"text": "by its id"}}
+    answers = [await pages.post("/p2p/tool", asked)]
+    while not answers[-1]["success"] and len(answers) < 40:  # it takes a moment until both have heard of the trust
+        await asyncio.sleep(0.25)
+        answers.append(await pages.post("/p2p/tool", asked))
+    assert answers[-1] == {"success": True, "result": "by its id"}

@@ -50,6 +50,7 @@ async def comes_to(expected: str, machine: Machine, peer: str, tool: str) -> Non
         raise AssertionError(f"it came to {dict.fromkeys(seen)}") from None
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_a_peer_that_moved_is_reached_under_its_old_name(tmp_path: Path) -> None:
     async with machine(tmp_path / "study", "study", peers_mdns=True) as study:
         async with machine(
@@ -262,7 +263,9 @@ async def test_only_one_process_of_a_person_is_there_for_peers(tmp_path: Path) -
 
 def _card_tools(machine: Machine) -> list[str]:
     peer = machine.peers().get("peer-kitchen")
-    return [str(one["name"]) for one in peer.card.definitions] if peer is not None and peer.card is not None else []
+    return (
+        [str(one["name"]) for one in peer.card.definitions or ()] if peer is not None and peer.card is not None else []
+    )
 
 
 def _trouble(machine: Machine, peer_id: str) -> str:

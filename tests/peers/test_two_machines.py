@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.fakes import FakeServer, tool
 from tests.peers.machines import machine
 
@@ -32,6 +34,7 @@ async def test_two_machines_exchange_cards_and_one_runs_a_tool_of_the_other(tmp_
             assert notes.calls == [("add", {"text": "milk"})]
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_machines_hear_of_each_other_on_the_network(tmp_path: Path) -> None:
     async with (
         machine(tmp_path / "kitchen", "kitchen", peers_mdns=True) as kitchen,

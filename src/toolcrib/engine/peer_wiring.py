@@ -21,7 +21,7 @@ from toolcrib.engine.peer_round import Rules, meet
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import PeerReview
 from toolcrib.gateway import Gateway
-from toolcrib.model.peer import KnownPeer, PeerAddress, Sighting
+from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.peers.addresses import OwnAddress
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
 from toolcrib.peers.identity import Identity
@@ -40,16 +40,13 @@ class StoredRoutes:
         self._store = open_peer_store(paths)
         self.routes = PeerHttpRoutes(
             Identity.kept_at(paths.peer_key),
-            self._find,
+            self._store.peer,
             user_agent=USER_AGENT,
             connect_seconds=lambda: settings().peers_connect_timeout_seconds,
         )
 
     def close(self) -> None:
         self._store.close()
-
-    def _find(self, peer_id: str) -> KnownPeer | None:
-        return next((peer for peer in self._store.peers() if peer.peer_id == peer_id), None)
 
 
 @dataclass(frozen=True, slots=True)
