@@ -88,6 +88,45 @@ async def test_a_new_tool_reaches_the_others_and_waits_for_a_person(tmp_path: Pa
         await comes_to("", study, "peer-kitchen", "notes__list")
 
 
+async def test_a_peer_that_does_not_trust_us_yet_is_asked_by_calls_alone_and_by_any_number_of_them(
+    tmp_path: Path,
+) -> None:
+    async with machine(tmp_path / "kitchen", "kitchen", notes_server(), peers_expose=("notes",)) as kitchen:
+        assert await kitchen.gateway.ready(10)
+        async with machine(tmp_path / "study", "study", peers_static=(str(kitchen.address),)) as study:
+            await eventually(lambda: _card_tools(study) == ["notes__add"], BOUND_SECONDS)
+            study.trust("kitchen")
+            await study.shows("peer-kitchen")
+
+            # More than may be started within a minute.
+            calls = 2 * study.settings.max_starts_per_minute
+            outcomes = {await outcome(study, "peer-kitchen", "notes__add") for _ in range(calls)}
+            assert outcomes == {"AUTHENTICATION_FAILED"}
+            assert "reconnect peer-kitchen" not in {task.get_name() for task in asyncio.all_tasks()}
+
+            await kitchen.knows("peer-study")
+            kitchen.trust("study")
+            await comes_to("", study, "peer-kitchen", "notes__add")
+
+
+async def test_a_pattern_that_exposes_nothing_is_told_once_however_often_cards_are_made(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = notes_server("add", "list")
+    wrong = ("notes:ad", "tag:none")
+    async with machine(tmp_path / "kitchen", "kitchen", notes, peers_expose=("notes:add", *wrong)) as kitchen:
+        assert await kitchen.gateway.ready(10)
+        await eventually(lambda: "'tag:none' fits no tool" in caplog.text, BOUND_SECONDS)
+        async with stranger(tmp_path / "visitor") as visitor:
+            for expose in (("notes", *wrong), ("notes:list", *wrong)):
+                kitchen.settings = replace(kitchen.settings, peers_expose=expose)
+                await visitor.card_of(kitchen)
+
+    assert caplog.text.count("peers.expose: 'notes:ad' fits no tool that peers could use") == 1
+    assert caplog.text.count("'tag:none' fits no tool") == 1
+    assert "'notes:add' fits no tool" not in caplog.text
+
+
 async def test_whoever_answers_in_the_place_of_a_peer_is_refused_loudly(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
