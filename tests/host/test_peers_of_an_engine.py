@@ -136,6 +136,19 @@ async def test_the_process_that_is_there_for_peers_tells_who_we_are_beside_its_m
         assert (ourselves["advertised"], ourselves["addresses"]) == (True, [address])
 
 
+async def test_without_peers_no_card_is_made_and_nothing_listens(shared: SharedWorkshop) -> None:
+    off = {**ON_LOOPBACK, "enabled": False, "expose": ["desk"]}
+    shared.configure({"desk": shared.scripted("desk")}, peers=off, engine={"http": True}, http={"port": 0})
+    async with served_by_the_engine(shared) as pages, shared.client(MODES[0]) as agent:
+        assert await run(agent, "desk", "echo", text="x") == "x"
+        for path in ("/agent/card", "/p2p/info", "/p2p/cards", "/peers"):
+            answer = await pages.get(path)
+            assert (answer.status_code, answer.json()["error"]) == (404, "PEERS_OFF")
+
+        assert list(shared.home.glob("peer*")) == []
+        assert (await toolcrib(shared, "peers", "list"))["self"]["addresses"] == []
+
+
 async def test_serving_http_in_the_foreground_meets_peers_and_runs_their_tools_by_the_pages(
     homes: dict[str, SharedWorkshop],
 ) -> None:
