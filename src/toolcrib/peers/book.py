@@ -171,7 +171,7 @@ class PeerBook:
             if peer is not None:
                 self._stored[written.peer_id] = written.brief()
                 self._changed.discard(written.peer_id)
-                self._keep(peer.brief() if peer.card == written.card else peer)
+                self._keep(peer)
 
     # -- inside
 
@@ -215,10 +215,11 @@ class PeerBook:
         self._checks.forget(peer_id)
 
     def _keep(self, peer: KnownPeer) -> None:
-        self._peers[peer.peer_id] = peer
         written = self._stored.get(peer.peer_id)
         if written is None or self._is_worth_writing(written, peer):
             self._changed.add(peer.peer_id)
+        # The tools of a card are held only until they are written down.
+        self._peers[peer.peer_id] = peer if peer.peer_id in self._changed else peer.brief()
 
     def _is_worth_writing(self, written: KnownPeer, peer: KnownPeer) -> bool:
         later = (peer.seen_at or 0.0) - (written.seen_at or 0.0)
