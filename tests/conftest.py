@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import logging
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import settings
 
 from tests.servers import launch
 from tests.servers.launch import Launch
+from toolcrib.storage.file_lock import file_lock
 
 # Examples are timed by the test's own timeout: a busy machine must not fail one. CI draws the same examples every time.
 settings.register_profile("toolcrib", deadline=None, derandomize=os.environ.get("CI") == "true")
@@ -88,6 +91,15 @@ def process_environment() -> dict[str, str]:
     """What a gateway started through the SDK's client must be handed: the SDK passes on hardly any variables."""
     wanted = ("HOME", "PATH", "TOOLCRIB_HOME", "TOOLCRIB_ENGINE_ENABLED", "COVERAGE_PROCESS_CONFIG")
     return {name: os.environ[name] for name in wanted if name in os.environ}
+
+
+@pytest.fixture
+def multicast() -> Iterator[None]:
+    """Peers that announce themselves: one test at a time, since all of them hear each other on loopback."""
+    lock = Path(tempfile.gettempdir()) / f"toolcrib-tests-multicast-{getpass.getuser()}.lock"
+    with file_lock(lock, wait_seconds=30) as is_ours:
+        assert is_ours, "another test announces peers for too long"
+        yield
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ from toolcrib import errors
 from toolcrib.errors import ToolcribError
 
 LIBRARY_PAGE = Path(__file__).resolve().parent.parent / "docs" / "library.md"
-# Programs, and what can be imported on Windows or with an extra only.
+# Programs, and what can be imported on Windows only.
 NOT_IMPORTED = {"toolcrib.__main__", "toolcrib.demo.clock", "toolcrib.demo.words", "toolcrib.upstream.windows_job"}
+# A program of its own, which imports nothing of the rest and needs the extra `libp2p`.
+LIBP2P_NODE = "toolcrib.libp2p_node."
 BRANCH = re.compile(r"^(?P<indent>[│ ]*)[├└]── (?P<name>\w+)", re.MULTILINE)
 
 
@@ -26,7 +28,7 @@ def tree(error: type[ToolcribError]) -> Iterator[type[ToolcribError]]:
 
 def test_every_error_is_defined_in_one_file() -> None:
     for module in walk_packages(toolcrib.__path__, "toolcrib."):
-        if module.name not in NOT_IMPORTED and not module.name.startswith("toolcrib.libp2p_node."):
+        if module.name not in NOT_IMPORTED and not module.name.startswith(LIBP2P_NODE):
             import_module(module.name)
 
     ours = [error for error in tree(ToolcribError) if error.__module__.startswith("toolcrib.")]

@@ -18,6 +18,7 @@ from tests.fakes import FakeServer, FakeServers, eventually
 from tests.peers.cards import GARAGE, KITCHEN, STRANGER, card_of, definition, known_peer
 from toolcrib import load_settings, open_gateway
 from toolcrib.engine.capabilities import read_capabilities
+from toolcrib.engine.peer_presence import write_presence
 from toolcrib.engine.peer_trust import MOST_PENDING_PEERS, opened_peer_review
 from toolcrib.model.peer import KnownPeer
 from toolcrib.peers.identity import Identity
@@ -216,7 +217,17 @@ def test_we_are_told_who_we_are_and_asking_makes_no_key(around: Around) -> None:
     identity = Identity.kept_at(around.machine.paths.peer_key)
     around.machine.configure("discovery: {peers: {enabled: true, advertise: true, name: desk}}")
     ourselves = around.machine.run("peers", "list", "--json").json["self"]
-    assert ourselves == {"peerId": identity.peer_id, "name": "desk", "enabled": True, "advertised": True}
+    # What is wanted is one thing; nothing runs that peers could reach.
+    nowhere = {"enabled": True, "advertised": False, "addresses": []}
+    assert ourselves == {"peerId": identity.peer_id, "name": "desk", **nowhere}
+
+
+def test_an_engine_that_ended_without_a_goodbye_is_at_no_address(around: Around) -> None:
+    write_presence(around.machine.paths.peer_presence, ["10.0.0.7:8666"])  # no gateway runs in this process
+
+    ourselves = around.machine.run("peers", "list", "--json").json["self"]
+
+    assert (ourselves["advertised"], ourselves["addresses"]) == (False, [])
 
 
 def test_without_peers_the_list_says_how_to_switch_them_on(machine: Machine) -> None:
@@ -388,5 +399,6 @@ def test_peers_watch_tells_what_happens(around: Around) -> None:
 
 def test_a_card_of_the_book_and_of_the_store_are_one(around: Around) -> None:
     around.see(around.kitchen())
-    (peer,) = around.store.peers()
+    peer = around.store.peer(KITCHEN.peer_id)
+    assert peer is not None
     assert peer.card == card_of(KITCHEN, "kitchen", [ADD], now=peer.found_at)

@@ -44,6 +44,12 @@ def test_who_can_be_found_but_offers_nothing_is_told(machine):
     assert machine.load_text("discovery: {peers: {enabled: true, advertise: true, expose: ['*']}}").warnings == ()
 
 
+def test_addresses_to_look_at_are_of_no_use_while_peers_are_off_and_that_is_told(machine):
+    told = machine.load_text("discovery: {peers: {scan: ['192.0.2.10:80']}}").warnings
+    assert "peers.scan: is not used without `peers.enabled`" in told[0]
+    assert machine.load_text("discovery: {peers: {enabled: true, scan: ['192.0.2.10:80']}}").warnings == ()
+
+
 def test_a_person_may_write_a_peer_as_a_server(machine):
     settings = machine.load_text(f"discovery: {{servers: {{kitchen: {{url: 'peer://{PEER}'}}}}}}")
     assert settings.problems == ()

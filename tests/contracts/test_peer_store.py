@@ -17,7 +17,7 @@ from tests.peers.cards import ADDRESS, GARAGE, KITCHEN, NOW, definition, known_p
 from toolcrib.model.tool import Tool
 from toolcrib.peers.store import PeerStore
 from toolcrib.storage.memory_peers import MemoryPeers
-from toolcrib.storage.peer_rows import body_of, peer_of
+from toolcrib.storage.peer_rows import body_of, peer_of, tools_of
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.storage.sqlite_peers import SqlitePeers
 
@@ -59,7 +59,27 @@ def test_a_new_store_is_empty(store: PeerStore) -> None:
 
 def test_peers_come_back_as_they_were_by_name(store: PeerStore) -> None:
     store.save_peers([PEER, OTHER])
-    assert store.peers() == [OTHER, PEER]
+    assert [store.peer(peer.peer_id) for peer in store.peers()] == [OTHER, PEER]
+    assert store.peer("x") is None
+
+
+def test_of_strangers_the_tools_are_read_one_by_one_and_of_the_trusted_at_once(store: PeerStore) -> None:
+    store.save_peers([PEER, OTHER])
+    store.decide(GARAGE.peer_id, "trusted", {})
+
+    garage, kitchen = store.peers()
+
+    assert garage.card == OTHER.card
+    assert kitchen == PEER.brief()
+    assert kitchen.card is not None
+    assert (kitchen.card.definitions, kitchen.card.tool_count) == (None, 1)
+
+
+def test_what_is_seen_of_a_peer_with_a_brief_card_leaves_its_tools_as_they_were(store: PeerStore) -> None:
+    store.save_peers([PEER])
+    seen = replace(PEER, seen_at=NOW + 60)
+    store.save_peers([seen.brief()])
+    assert store.peer(KITCHEN.peer_id) == seen
 
 
 def test_a_decision_is_not_lost_to_a_sighting(store: PeerStore) -> None:
@@ -91,7 +111,7 @@ def test_a_decision_keeps_the_reviewed_tools_unless_others_are_given(store: Peer
 
 def test_the_name_of_another_is_not_given_twice(store: PeerStore) -> None:
     store.save_peers([PEER, replace(OTHER, server="peer-kitchen")])
-    assert store.peers() == [PEER]
+    assert store.peers() == [PEER.brief()]
 
 
 def test_a_peer_that_nobody_decided_about_may_get_its_name_later(store: PeerStore) -> None:
@@ -136,7 +156,7 @@ def test_a_row_of_a_newer_toolcrib_is_left_alone(tmp_path: Path) -> None:
             db.execute("UPDATE peers SET trust = 'friend' WHERE server = 'peer-garage'")
             db.commit()
 
-        assert store.peers() == [PEER]
+        assert store.peers() == [PEER.brief()]
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("SELECT count(*) FROM peers").fetchone() == (2,)
 
@@ -146,10 +166,11 @@ def test_a_pin_holds_for_what_comes_back_from_the_store(schema: dict[str, Any]) 
     peer = known_peer(KITCHEN, "kitchen", [{"name": "add", "inputSchema": schema}])
     store = MemoryPeers()
     store.save_peers([peer])
-    kept = peer_of((peer.peer_id, peer.server, "seen", "{}", peer.by, peer.found_at, peer.seen_at, body_of(peer)))
-    assert kept == peer == store.peers()[0]
+    texts = body_of(peer), tools_of(peer)
+    kept = peer_of((peer.peer_id, peer.server, "seen", "{}", peer.by, peer.found_at, peer.seen_at, *texts))
+    assert kept == peer == store.peer(peer.peer_id)
     assert peer.card is not None
     assert kept is not None
     assert kept.card is not None
-    pins = [[Tool.from_mcp("", one).fingerprint for one in card.definitions] for card in (peer.card, kept.card)]
+    pins = [[Tool.from_mcp("", one).fingerprint for one in card.definitions or ()] for card in (peer.card, kept.card)]
     assert pins[0] == pins[1]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,22 @@ def shared(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[Shar
             assert not shop.left_behind()
         finally:
             shop.kill_all()
+
+
+@pytest.fixture
+def homes(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[dict[str, SharedWorkshop]]:
+    """Two machines by their names; no process of either may be left."""
+    with ExitStack() as held:
+        shops = {}
+        for name in ("kitchen", "study"):
+            home = held.enter_context(tempfile.TemporaryDirectory(prefix="tc"))
+            (tmp_path / name).mkdir()
+            shops[name] = SharedWorkshop(tmp_path / name, {**process_environment, "TOOLCRIB_HOME": home})
+        try:
+            yield shops
+            for shop in shops.values():
+                shop.end_engines()
+                assert not shop.left_behind()
+        finally:
+            for shop in shops.values():
+                shop.kill_all()

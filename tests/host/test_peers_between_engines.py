@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.host.peer_homes import ON_LOOPBACK, toolcrib, until_listed, until_peer_is
 from tests.host.shared_engine import SharedWorkshop
 from tests.journeys.stdio_gateway import MODES, ask, eventually, run
 
-ON_LOOPBACK = {"enabled": True, "advertise": True, "port": 0, "interfaces": ["127.0.0.1"], "checkInterval": 1}
 
-
-@pytest.fixture
-def homes(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[dict[str, SharedWorkshop]]:
-    """Two machines by their names; no process of either may be left."""
-    with ExitStack() as held:
-        shops = {}
-        for name in ("kitchen", "study"):
-            home = held.enter_context(tempfile.TemporaryDirectory(prefix="tc"))
-            (tmp_path / name).mkdir()
-            shops[name] = SharedWorkshop(tmp_path / name, {**process_environment, "TOOLCRIB_HOME": home})
-        try:
-            yield shops
-            for shop in shops.values():
-                shop.end_engines()
-                assert not shop.left_behind()
-        finally:
-            for shop in shops.values():
-                shop.kill_all()
-
-
+@pytest.mark.usefixtures("multicast")
 async def test_two_machines_find_each_other_exchange_cards_and_run_a_tool(homes: dict[str, SharedWorkshop]) -> None:
     kitchen, study = homes["kitchen"], homes["study"]
     desk = kitchen.scripted("desk")
@@ -47,11 +22,11 @@ async def test_two_machines_find_each_other_exchange_cards_and_run_a_tool(homes:
     async with kitchen.client(MODES[0]) as cook, study.client(MODES[1]) as reader:
         assert await run(cook, "desk", "echo", text="here") == "here"
         for shop, other in ((kitchen, "study"), (study, "kitchen")):
-            await _until(shop, other, "waiting")
-            await _toolcrib(shop, "peers", "trust", other, "-y", "--reason", "ours")
-            await _until(shop, other, "trusted")
+            await until_peer_is(shop, other, "waiting")
+            await toolcrib(shop, "peers", "trust", other, "-y", "--reason", "ours")
+            await until_peer_is(shop, other, "trusted")
 
-        await _sees(reader, "peer-kitchen")
+        await until_listed(reader, "peer-kitchen")
         found = await ask(reader, "search_tools", query="echo text", server="peer-kitchen")
         assert [hit["tool"] for hit in found["results"]] == ["desk__echo"]
         assert await run(reader, "peer-kitchen", "desk__echo", text="from the study") == "from the study"
@@ -71,39 +46,3 @@ async def test_the_engine_stays_while_it_is_advertised(homes: dict[str, SharedWo
     await asyncio.sleep(1)
 
     assert kitchen.engine() == engine
-
-
-async def _until(shop: SharedWorkshop, name: str, state: str) -> None:
-    """Wait until `toolcrib peers list` says so of a peer."""
-    seen: list[Any] = []
-    for _ in range(40):
-        seen = json.loads(await _toolcrib(shop, "peers", "list", "--json"))["peers"]
-        if any(peer["name"] == name and peer["state"] == state for peer in seen):
-            return
-        await asyncio.sleep(0.3)
-    raise AssertionError(f"{name} is not {state}: {seen}; {shop.log.read_text()[-2000:]}")
-
-
-async def _sees(client: Any, server: str) -> None:
-    for _ in range(40):
-        if any(one["name"] == server for one in (await ask(client, "list_mcp_servers"))["servers"]):
-            return
-        await asyncio.sleep(0.2)
-    raise AssertionError(f"{server} is not listed")
-
-
-async def _toolcrib(shop: SharedWorkshop, *arguments: str) -> str:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "toolcrib",
-        "--config",
-        str(shop.config),
-        *arguments,
-        env=shop.environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    return out.decode()

@@ -58,9 +58,9 @@ class Machine:
         return PeerAddress(LOOPBACK, self.port)
 
     def peers(self) -> dict[str, KnownPeer]:
-        """Those that it knows, by the names of their servers."""
+        """Those that it knows, by the names of their servers, with their whole cards."""
         with closing(open_peer_store(self.paths)) as store:
-            return {peer.server: peer for peer in store.peers()}
+            return {peer.server: store.peer(peer.peer_id) or peer for peer in store.peers()}
 
     def pending(self) -> dict[str, Any]:
         """The proposals that wait for a person, by server."""

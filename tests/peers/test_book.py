@@ -65,6 +65,38 @@ def test_one_peer_on_two_addresses_is_one() -> None:
     assert opened.all()[0].addresses == (ELSEWHERE, ADDRESS)
 
 
+def test_tools_of_a_card_are_held_until_they_are_written_down_and_no_longer() -> None:
+    opened, store = book(), MemoryPeers()
+    opened.see(sighting(), NOW)
+    card = card_of(KITCHEN, "kitchen", [definition("add")])
+    opened.take_card(KITCHEN.peer_id, card, b"", ADDRESS, NOW)
+    assert opened.changes().saved[0].card == card
+
+    written(opened, store)
+    store.decide(KITCHEN.peer_id, "trusted", {})
+    opened.load(store.peers())
+
+    assert opened.all()[0].card == card.brief()
+    # It answers that its card is the one we know: nothing is written, and nothing lost.
+    opened.take_card(KITCHEN.peer_id, card.brief(), b"", ADDRESS, NOW + 10)
+    assert opened.changes().saved == ()
+    opened.take_card(KITCHEN.peer_id, card.brief(), b"", ADDRESS, NOW + 100)
+    written(opened, store)
+    assert [peer.card for peer in store.peers()] == [card]
+
+
+def test_a_card_that_changed_during_a_check_is_not_taken_back() -> None:
+    opened = book()
+    before = met(opened, KITCHEN, "kitchen").card
+    newer = card_of(KITCHEN, "kitchen", [definition("add")], now=NOW + 1)
+    opened.take_card(KITCHEN.peer_id, newer, b"", ADDRESS, NOW + 1)
+    assert before is not None
+
+    opened.take_card(KITCHEN.peer_id, before.brief(), b"", ADDRESS, NOW + 2)
+
+    assert opened.all()[0].card == newer
+
+
 def test_a_peer_is_named_by_its_card_once() -> None:
     opened = book()
     unnamed = opened.see(sighting(), NOW)
@@ -273,7 +305,9 @@ def test_a_new_card_is_written(caplog: pytest.LogCaptureFixture) -> None:
     card = card_of(KITCHEN, "kitchen", [definition("new")], now=NOW + 1)
     opened.take_card(KITCHEN.peer_id, card, b"other", ADDRESS, NOW + 1)
     written(opened, store)
-    assert (store.peers()[0].card, store.peers()[0].certificate) == (card, b"other")
+    kept = store.peer(KITCHEN.peer_id)
+    assert kept is not None
+    assert (kept.card, kept.certificate) == (card, b"other")
 
 
 IDENTITIES = [Identity(bytes([number]) * 32) for number in range(1, 9)]

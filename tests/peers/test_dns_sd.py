@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import pytest
 from zeroconf import ServiceStateChange
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
@@ -23,6 +24,7 @@ OWN = own_addresses(["127.0.0.1/8"])
 PLACE = PeerAddress("127.0.0.1", 8666)
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_a_machine_announces_the_tag_with_its_id_and_no_tool_and_says_goodbye(tmp_path: Path) -> None:
     identity = Identity.kept_at(tmp_path / "peer.key")
     tools = [{"name": "notes__add", "inputSchema": {"type": "object"}}]
@@ -55,6 +57,7 @@ async def test_a_machine_announces_the_tag_with_its_id_and_no_tool_and_says_good
     assert "notes" not in str(told)
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_not(tmp_path: Path) -> None:
     own, other, distant = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key", "far.key"))
     seen: list[Sighting] = []

@@ -8,7 +8,7 @@ from toolcrib.model.peer import FROM_PEER, peer_url
 from toolcrib.model.server import REMOTE_MCP, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.model.tool import Tool
 from toolcrib.model.visible_tool import VisibleTool
-from toolcrib.peers.exposure import exposed, exposed_definition
+from toolcrib.peers.exposure import exposed, exposed_definition, unmatched
 
 NOTES = ServerSpec("notes", StdioLaunch("notes"))
 FILES = ServerSpec("files", StdioLaunch("files"))
@@ -61,6 +61,27 @@ def test_two_tools_never_share_a_name(caplog: pytest.LogCaptureFixture) -> None:
 
     assert exposed([second, first, longest], ["*"]) == {"a__b__c": first}
     assert "a__b:c is not offered to peers" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "read", "expected"),
+    [
+        ("notse", [], True),
+        ("notes", [], False),
+        ("notes:addd", [], False),
+        ("notes:addd", ["notes"], True),
+        ("notes:add", ["notes"], False),
+        ("tag:unsafe", ["notes"], False),
+        ("tag:unsafe", ["notes", "files"], True),
+        ("garage", ["notes", "files"], True),
+    ],
+)
+def test_a_pattern_that_fits_nothing_is_noticed_once_what_it_may_mean_is_known(
+    pattern: str, read: list[str], expected: bool
+) -> None:
+    specs = [NOTES, FILES, PEER, WRITTEN_PEER, ENDPOINT]
+    found = exposed([one for one in TOOLS if one.tool.server in read], [pattern]).values()
+    assert (unmatched([pattern], found, specs, read.__contains__) == [pattern]) is expected
 
 
 def test_peers_are_told_what_a_tool_does_and_nothing_else() -> None:

@@ -50,6 +50,7 @@ async def comes_to(expected: str, machine: Machine, peer: str, tool: str) -> Non
         raise AssertionError(f"it came to {dict.fromkeys(seen)}") from None
 
 
+@pytest.mark.usefixtures("multicast")
 async def test_a_peer_that_moved_is_reached_under_its_old_name(tmp_path: Path) -> None:
     async with machine(tmp_path / "study", "study", peers_mdns=True) as study:
         async with machine(
@@ -85,6 +86,45 @@ async def test_a_new_tool_reaches_the_others_and_waits_for_a_person(tmp_path: Pa
         assert await outcome(study, "peer-kitchen", "notes__add") == ""
         study.trust("kitchen")
         await comes_to("", study, "peer-kitchen", "notes__list")
+
+
+async def test_a_peer_that_does_not_trust_us_yet_is_asked_by_calls_alone_and_by_any_number_of_them(
+    tmp_path: Path,
+) -> None:
+    async with machine(tmp_path / "kitchen", "kitchen", notes_server(), peers_expose=("notes",)) as kitchen:
+        assert await kitchen.gateway.ready(10)
+        async with machine(tmp_path / "study", "study", peers_static=(str(kitchen.address),)) as study:
+            await eventually(lambda: _card_tools(study) == ["notes__add"], BOUND_SECONDS)
+            study.trust("kitchen")
+            await study.shows("peer-kitchen")
+
+            # More than may be started within a minute.
+            calls = 2 * study.settings.max_starts_per_minute
+            outcomes = {await outcome(study, "peer-kitchen", "notes__add") for _ in range(calls)}
+            assert outcomes == {"AUTHENTICATION_FAILED"}
+            assert "reconnect peer-kitchen" not in {task.get_name() for task in asyncio.all_tasks()}
+
+            await kitchen.knows("peer-study")
+            kitchen.trust("study")
+            await comes_to("", study, "peer-kitchen", "notes__add")
+
+
+async def test_a_pattern_that_exposes_nothing_is_told_once_however_often_cards_are_made(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = notes_server("add", "list")
+    wrong = ("notes:ad", "tag:none")
+    async with machine(tmp_path / "kitchen", "kitchen", notes, peers_expose=("notes:add", *wrong)) as kitchen:
+        assert await kitchen.gateway.ready(10)
+        await eventually(lambda: "'tag:none' fits no tool" in caplog.text, BOUND_SECONDS)
+        async with stranger(tmp_path / "visitor") as visitor:
+            for expose in (("notes", *wrong), ("notes:list", *wrong)):
+                kitchen.settings = replace(kitchen.settings, peers_expose=expose)
+                await visitor.card_of(kitchen)
+
+    assert caplog.text.count("peers.expose: 'notes:ad' fits no tool that peers could use") == 1
+    assert caplog.text.count("'tag:none' fits no tool") == 1
+    assert "'notes:add' fits no tool" not in caplog.text
 
 
 async def test_whoever_answers_in_the_place_of_a_peer_is_refused_loudly(
@@ -159,6 +199,18 @@ async def test_a_machine_that_finds_itself_is_nobody(tmp_path: Path) -> None:
         async with machine(tmp_path / "study", "study", peers_static=(str(kitchen.address),)):
             await kitchen.knows("peer-study")
 
+            assert list(kitchen.peers()) == ["peer-study"]
+
+
+async def test_a_peer_at_a_listed_address_is_met_as_a_peer(tmp_path: Path) -> None:
+    async with machine(tmp_path / "kitchen", "kitchen") as kitchen:
+        kitchen.settings = replace(kitchen.settings, peers_scan=(str(kitchen.address),))  # nobody: it is itself
+        async with machine(tmp_path / "study", "study", peers_scan=(str(kitchen.address),)) as study:
+            found = await study.knows("peer-kitchen")
+
+            assert (found.peer_id, found.by) == (kitchen.peer_id, "scan")
+            await eventually(lambda: list(study.pending()) == ["peer-kitchen"], BOUND_SECONDS)
+            await kitchen.knows("peer-study")
             assert list(kitchen.peers()) == ["peer-study"]
 
 
@@ -250,7 +302,9 @@ async def test_only_one_process_of_a_person_is_there_for_peers(tmp_path: Path) -
 
 def _card_tools(machine: Machine) -> list[str]:
     peer = machine.peers().get("peer-kitchen")
-    return [str(one["name"]) for one in peer.card.definitions] if peer is not None and peer.card is not None else []
+    return (
+        [str(one["name"]) for one in peer.card.definitions or ()] if peer is not None and peer.card is not None else []
+    )
 
 
 def _trouble(machine: Machine, peer_id: str) -> str:

@@ -9,11 +9,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
-from tests.fakes import FakeServer, text, tool
+from tests.fakes import FakeServer, eventually, text, tool
 from tests.peers.machines import Machine, machine
 from tests.peers.strangers import Stranger, answer_in, stranger
 from toolcrib.peers.call_proof import proof_for
@@ -39,11 +40,11 @@ async def visitor(tmp_path: Path) -> AsyncIterator[Stranger]:
         yield one
 
 
-async def trusted(visitor: Stranger, kitchen: Machine) -> None:
+async def trusted(visitor: Stranger, kitchen: Machine, name: str = "stranger") -> None:
     """Have the person at the machine trust the visitor."""
-    assert (await visitor.leave_card(kitchen)).status_code == httpx2.codes.OK
-    await kitchen.knows("peer-stranger")
-    kitchen.trust("stranger")
+    assert (await visitor.leave_card(kitchen, visitor.card(name))).status_code == httpx2.codes.OK
+    await kitchen.knows(f"peer-{name}")
+    kitchen.trust(name)
     async with asyncio.timeout(10):
         while (await visitor.ask(kitchen, "ping")).status_code == httpx2.codes.FORBIDDEN:  # noqa: ASYNC110 - nothing tells when
             await asyncio.sleep(0.05)
@@ -147,6 +148,42 @@ async def test_each_peer_has_its_own_limit(kitchen: Machine, visitor: Stranger, 
     assert int(refused[0].headers["retry-after"]) >= 1
     async with stranger(tmp_path / "another") as another:
         assert (await another.ask(kitchen, "tools/list")).status_code == httpx2.codes.FORBIDDEN
+
+
+async def test_a_peer_with_as_many_calls_as_it_may_have_waits_and_another_one_gets_in(
+    visitor: Stranger, tmp_path: Path
+) -> None:
+    ended = asyncio.Event()
+
+    async def slow(arguments: dict[str, Any]) -> Any:
+        if arguments:
+            await ended.wait()
+        return text("done")
+
+    notes = FakeServer("notes", [tool("add")], tools={"add": slow})
+    given = {"peers_expose": ("notes:add",), "peers_max_calls": 2, "peers_call_rate": 100.0}
+    async with (
+        machine(tmp_path / "kitchen", "kitchen", notes, **given) as kitchen,
+        stranger(tmp_path / "another") as another,
+    ):
+        assert await kitchen.gateway.ready(10)
+        await trusted(visitor, kitchen)
+        await trusted(another, kitchen, "another")
+        calls = [
+            asyncio.create_task(visitor.ask(kitchen, "tools/call", name="notes__add", arguments={"n": n}))
+            for n in range(2)
+        ]
+        await eventually(lambda: notes.running == 2)
+
+        refused = await visitor.ask(kitchen, "tools/call", name="notes__add", arguments={})
+        let_in = await another.ask(kitchen, "tools/call", name="notes__add", arguments={})
+        ended.set()
+
+        assert (refused.status_code, refused.headers["retry-after"]) == (httpx2.codes.TOO_MANY_REQUESTS, "1")
+        assert answer_in(let_in)["result"]["content"][0]["text"] == "done"
+        assert [one.status_code for one in await asyncio.gather(*calls)] == [httpx2.codes.OK] * 2
+        again = await visitor.ask(kitchen, "tools/call", name="notes__add", arguments={})
+        assert again.status_code == httpx2.codes.OK
 
 
 async def test_a_peer_that_calls_is_audited_under_its_name(kitchen: Machine, visitor: Stranger) -> None:

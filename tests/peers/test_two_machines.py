@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from pathlib import Path
 
-from tests.fakes import FakeServer, tool
-from tests.peers.machines import machine
+import pytest
+
+from tests.fakes import FakeServer, eventually, text, tool
+from tests.peers.machines import BOUND_SECONDS, machine
+from toolcrib.model.tool_rule import ToolRule
 
 
 async def test_two_machines_exchange_cards_and_one_runs_a_tool_of_the_other(tmp_path: Path) -> None:
@@ -33,6 +37,35 @@ async def test_two_machines_exchange_cards_and_one_runs_a_tool_of_the_other(tmp_
             assert notes.calls == [("add", {"text": "milk"})]
 
 
+async def test_calls_to_a_peer_are_in_the_audit_log_and_obey_rules_and_rates(tmp_path: Path) -> None:
+    names = ("add", "drop")
+    notes = FakeServer("notes", [tool(name) for name in names], tools={name: lambda _: text("done") for name in names})
+    # Nothing is let in again within the time that this test takes.
+    obeying = {"tool_rules": (ToolRule(("*drop*",), enabled=False, server="peer-*"),), "call_rate": 0.01}
+    async with machine(tmp_path / "kitchen", "kitchen", notes, peers_expose=("notes",)) as kitchen:
+        assert await kitchen.gateway.ready(10)
+        async with machine(tmp_path / "study", "study", peers_static=(str(kitchen.address),), **obeying) as study:
+            await study.knows("peer-kitchen")
+            await kitchen.knows("peer-study")
+            await eventually(lambda: len(study.pending()["peer-kitchen"].definitions) == 2, BOUND_SECONDS)
+            study.trust("kitchen")
+            kitchen.trust("study")
+            await study.shows("peer-kitchen")
+            assert [hit.tool for hit in await study.gateway.search_tools("drop", server="peer-kitchen")] == []
+
+            codes = []
+            for name in ("notes__drop", "notes__add", "notes__add"):
+                answer = await study.gateway.execute_tool("peer-kitchen", name, {})
+                codes.append(answer.error.code if answer.error is not None else "")
+
+            assert codes == ["TOOL_DISABLED", "", "RATE_LIMITED"]
+            assert notes.calls == [("add", {})]
+    lines = [json.loads(line) for line in study.paths.audit_log.read_text().splitlines()]
+    told = [(one["tool"], one["outcome"]) for one in lines if one["tool"].startswith("notes__")]
+    assert told == [("notes__drop", "TOOL_DISABLED"), ("notes__add", "OK"), ("notes__add", "RATE_LIMITED")]
+
+
+@pytest.mark.usefixtures("multicast")
 async def test_machines_hear_of_each_other_on_the_network(tmp_path: Path) -> None:
     # Other tests announce on the same network at the same time.
     here, there = (f"{name}-{secrets.token_hex(4)}" for name in ("kitchen", "study"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,12 @@ from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.peers.cards import GARAGE, KITCHEN, NOW, STRANGER, card_of, definition, known_peer
 from toolcrib import Settings, open_gateway
 from toolcrib.errors import StoreUnavailable
-from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.model.peer import AgentCard, KnownPeer
 from toolcrib.peers.card import read_card, signed_card
+from toolcrib.peers.store import PeerStore
 from toolcrib.server.http import build_app
 from toolcrib.server.peer_pages import OwnPeer, PeerPages
+from toolcrib.storage.memory_peers import MemoryPeers
 
 TOKEN = "right"
 ADD = definition("notes__add", text={"type": "string"})
@@ -42,12 +44,20 @@ class Ourselves:
     protocols = ("mcp",)
     transports = ("https",)
 
-    def addresses(self) -> Sequence[PeerAddress]:
-        return [PeerAddress("10.0.0.3", 8666)]
+    def addresses(self) -> Sequence[str]:
+        return ["10.0.0.3:8666"]
 
     def card(self) -> Signed:
         card = card_of(STRANGER, "study", [ADD])
         return Signed(card, signed_card(card, STRANGER))
+
+
+def written_down(*peers: KnownPeer) -> PeerStore:
+    store = MemoryPeers()
+    store.save_peers(peers)
+    for peer in peers:
+        store.decide(peer.peer_id, peer.trust, peer.pins)
+    return store
 
 
 @asynccontextmanager
@@ -55,7 +65,7 @@ async def pages(
     *peers: KnownPeer,
     servers: Sequence[FakeServer] = (),
     own: OwnPeer | None = None,
-    known: Callable[[], Sequence[KnownPeer]] | None = None,
+    store: PeerStore | None = None,
     **settings: Any,
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the pages that holds the token."""
@@ -63,7 +73,8 @@ async def pages(
         servers=tuple(spec(one.name) for one in servers), **{"peers_enabled": True, "peers_mdns": False, **settings}
     )
     async with open_gateway(settings=configured, opener=FakeServers(*servers)) as gateway:
-        shown = PeerPages(gateway, known or (lambda: peers), lambda: own, now=lambda: NOW)
+        kept = store or written_down(*peers)
+        shown = PeerPages(gateway, lambda: nullcontext(kept), lambda: own, now=lambda: NOW)
         app = build_app(
             Server("pages"), lambda: gateway.settings, host="127.0.0.1", token=TOKEN, more_routes=shown.routes()
         )
@@ -77,8 +88,8 @@ async def test_peers_are_listed_with_whether_they_are_there() -> None:
     blocked = replace(known_peer(STRANGER, "stranger"), trust="blocked")
     async with pages(TRUSTED, WAITING, blocked) as client:
         assert (await client.get("/peers")).json() == [
-            {"id": KITCHEN.peer_id, "connected": True, "foundAt": NOW, "lastSeen": NOW},
             {"id": GARAGE.peer_id, "connected": True, "foundAt": NOW - 30, "lastSeen": NOW - 30},
+            {"id": KITCHEN.peer_id, "connected": True, "foundAt": NOW, "lastSeen": NOW},
         ]
 
 
@@ -89,11 +100,13 @@ async def test_a_peer_that_does_not_answer_is_not_connected(peer: KnownPeer) -> 
 
 
 async def test_cards_are_shown_by_the_ids_of_their_peers_with_whole_schemas() -> None:
-    async with pages(TRUSTED, replace(WAITING, card=None)) as client:
+    waiting = known_peer(GARAGE, "garage", [ADD])
+    async with pages(TRUSTED, waiting, known_peer(STRANGER, "silent", card=None)) as client:
         cards = (await client.get("/p2p/cards")).json()
 
-    assert list(cards) == [KITCHEN.peer_id]
+    assert sorted(cards) == sorted([KITCHEN.peer_id, GARAGE.peer_id])
     card = cards[KITCHEN.peer_id]
+    assert cards[GARAGE.peer_id]["tools"] == card["tools"]
     assert (card["name"], card["peerId"], card["capabilities"]) == ("kitchen", KITCHEN.peer_id, ["mcp", "p2p"])
     assert card["tools"] == [{"name": "notes__add", "description": "Does something.", "parameters": ADD["inputSchema"]}]
 
@@ -185,10 +198,11 @@ async def test_a_request_that_is_too_large_is_refused() -> None:
 
 
 async def test_what_is_known_of_peers_may_be_out_of_reach_for_a_moment() -> None:
-    def fail() -> Sequence[KnownPeer]:
-        raise StoreUnavailable("the disk is full")
+    class Full(MemoryPeers):
+        def peers(self) -> list[KnownPeer]:
+            raise StoreUnavailable("the disk is full")
 
-    async with pages(known=fail) as client:
+    async with pages(store=Full()) as client:
         answer = await client.get("/peers")
         assert (answer.status_code, answer.json()["error"]) == (503, "STORE_UNAVAILABLE")
 

@@ -42,7 +42,7 @@ def reject(options: argparse.Namespace, output: Output, door: Opened, proposal: 
 
 def trust(options: argparse.Namespace, output: Output, peers: PeerReview, proposal: Proposal) -> int:
     """Show exactly what would be trusted, ask, and trust it."""
-    peer = next((one for one in peers.store.peers() if one.peer_id == peer_of(proposal)), None)
+    peer = peers.store.peer(peer_of(proposal))
     if peer is not None and proposal.state == "approved" and _is_in_force(peer, proposal):
         return already(output, proposal)
     if not output.as_json:

@@ -64,7 +64,7 @@ def peer_json_in_full(peer: KnownPeer, state: State) -> dict[str, Any]:
         "capabilities": list(card.capabilities),
         "timestamp": card.timestamp,
         "tls": card.tls,
-        "tools": [{**one, "reviewed": is_reviewed(peer, one)} for one in card.definitions],
+        "tools": [{**one, "reviewed": is_reviewed(peer, one)} for one in card.definitions or ()],
     }
     return {**peer_json(peer, state), "trust": peer.trust, "card": told}
 
@@ -84,7 +84,7 @@ def print_peer(out: Terminal, peer: KnownPeer, state: State) -> None:
     if peer.card is None:
         out.paragraph("Its tools are not known now.", "  ")
         return
-    for definition in peer.card.definitions:
+    for definition in peer.card.definitions or ():
         tool = Tool.from_mcp(peer.server, definition)
         mark = "" if is_reviewed(peer, definition) or not peer.is_trusted else "   (not reviewed)"
         out.paragraph(clean(signature(tool.name, convert(tool.input_schema).type)) + mark, "  ", "bold")

@@ -29,6 +29,7 @@ from toolcrib.cli.peer_text import (
 from toolcrib.cli.table import print_table
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.engine.peer_presence import read_presence
 from toolcrib.engine.peer_trust import PeerReview, opened_peer_review
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.clean_text import clean
@@ -141,11 +142,14 @@ def _is_of_interest(peer: KnownPeer, state: State) -> bool:
 
 
 def _self(settings: Settings) -> dict[str, Any]:
-    """Who we are; without a key we are nobody yet, and asking makes none."""
-    key = Paths.of(os.environ).peer_key
+    """Who we are, and where peers reach us now; without a key we are nobody yet, and asking makes none."""
+    paths = Paths.of(os.environ)
+    presence = read_presence(paths)
+    addresses = list(presence.addresses) if presence is not None else []
     return {
-        "peerId": Identity.kept_at(key).peer_id if key.exists() else None,
+        "peerId": Identity.kept_at(paths.peer_key).peer_id if paths.peer_key.exists() else None,
         "name": name_for_peers(settings.peers_name),
         "enabled": settings.peers_enabled,
-        "advertised": settings.peers_enabled and settings.peers_advertise,
+        "advertised": bool(addresses),
+        "addresses": addresses,
     }

@@ -27,10 +27,14 @@ async def serve(
     gateway: Gateway,
     stop: asyncio.Event,
     *,
+    peers: PeerFace,
     is_shared: bool = False,
     when_ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Listen until `stop` is set; the person who started us is told where, and whether other clients share it."""
+    """Listen until `stop` is set; the person who started us is told where, and whether other clients share it.
+
+    `peers` is run by whoever calls this; here it only says who we are to them.
+    """
     token_file = Paths.of(os.environ).token
 
     def greet(address: str) -> None:
@@ -41,23 +45,32 @@ async def serve(
         greeting.print(Output.of(options).out)
 
     host, port = _address(options, gateway.settings)
-    await listen(gateway, host=host, port=port, token_file=token_file, stop=stop, on_ready=greet)
+    await listen(
+        gateway,
+        host=host,
+        port=port,
+        token_file=token_file,
+        stop=stop,
+        on_ready=greet,
+        own_peer=lambda: peers.own,
+    )
 
 
 async def serve_with_peers(options: argparse.Namespace, engine: Engine, gateway: Gateway, stop: asyncio.Event) -> None:
     """The same in a process that no other client shares; where no engine does it, it is there for peers too."""
     leaving = asyncio.Event()
-    meeting = asyncio.create_task(meet_peers(engine, gateway, leaving))
+    peers = peers_of(engine, gateway)
+    meeting = asyncio.create_task(peers.run(leaving))
     try:
-        await serve(options, gateway, stop)
+        await serve(options, gateway, stop, peers=peers)
     finally:
         leaving.set()
         await meeting
 
 
-async def meet_peers(engine: Engine, gateway: Gateway, leaving: asyncio.Event) -> None:
-    """Be there for peers, as the settings of this gateway want it, until `leaving` is set."""
-    await PeerFace(engine, lambda: gateway.settings, lambda: nullcontext(gateway)).run(leaving)
+def peers_of(engine: Engine, gateway: Gateway) -> PeerFace:
+    """Peers, as the settings of this gateway want them."""
+    return PeerFace(engine, lambda: gateway.settings, lambda: nullcontext(gateway))
 
 
 def check_address(options: argparse.Namespace, settings: Settings) -> None:

@@ -132,6 +132,11 @@ class Paths:
         return self.state_dir / "peers.lock"
 
     @property
+    def peer_presence(self) -> Path:
+        """Where that process says who it is and where peers reach it."""
+        return self.state_dir / "peers.json"
+
+    @property
     def trusted_files(self) -> Path:
         return self.state_dir / "trusted.json"
 

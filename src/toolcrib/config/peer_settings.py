@@ -32,6 +32,8 @@ def check_peer_settings(values: Mapping[str, Any], source: str, findings: Findin
                 findings.refuse(scalar.key, f"{problem}, found '{text[:60]}'", source)
     if len(values.get("peers_scan", ())) > MOST_SCANNED:
         findings.refuse("peers.scan", f"expected at most {MOST_SCANNED} addresses", source)
+    if values.get("peers_scan") and not values.get("peers_enabled"):
+        findings.warn(str(Problem("peers.scan", "is not used without `peers.enabled`", source)))
     if values.get("peers_enabled") and values.get("peers_advertise") and not values.get("peers_expose"):
         message = "peers can find this machine, but no tool is offered to them before `peers.expose` names it"
         findings.warn(str(Problem("peers.advertise", message, source)))

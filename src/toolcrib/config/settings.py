@@ -379,7 +379,8 @@ class Settings:
         "peers.host",
         "text",
         "",
-        "The address on which peers are listened for; the addresses of `peers.interfaces` if none is given.",
+        "The address on which peers are listened for; the addresses of `peers.interfaces` if none is given, and all of this "
+        "machine if neither is.",
     )
     peers_port: int = scalar(
         "peers.port",
@@ -413,7 +414,8 @@ class Settings:
         "peers.scan",
         "texts",
         (),
-        "Addresses to look for MCP servers at, once: `192.0.2.10:8080-8090`. What is found there waits for approval.",
+        "Addresses to look for MCP servers and peers at, once: `192.0.2.10:8080-8090`. What is found there waits for approval. "
+        "Needs `peers.enabled`.",
     )
     peers_check_interval_seconds: float = seconds(
         "peers.checkInterval", 10.0, "How long to wait between two checks whether a peer is there.", 1

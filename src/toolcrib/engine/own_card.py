@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolcrib.model.peer import AgentCard
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.peers.card import own_card, signed_card
-from toolcrib.peers.exposure import exposed, exposed_definition
+from toolcrib.peers.exposure import exposed, exposed_definition, unmatched
 from toolcrib.peers.identity import Identity
 from toolcrib.version import VERSION
 from toolcrib.workspace.catalog_view import CatalogView
+
+log = logging.getLogger(__name__)
 
 SIGNED_SECONDS = 1.0
 
@@ -48,6 +51,7 @@ class OwnCard:
         self._certificate_hash = certificate_hash
         self._now = now
         self.port = 0
+        self._told: set[str] = set()
         self._exposed: Mapping[str, VisibleTool] = {}
         self._card: AgentCard | None = None
         self._made_of: object = None
@@ -75,10 +79,23 @@ class OwnCard:
     def _current(self) -> AgentCard:
         made_of = (self._view.catalog.version, self._view.version, self._patterns(), self._name(), self.port)
         if self._card is None or made_of != self._made_of:
-            tools = (tool for server in self._view.specs for tool in self._view.tools(server).values())
-            self._exposed = exposed(tools, self._patterns()) if self._patterns() else {}
+            self._exposed = self._found(self._patterns()) if self._patterns() else {}
             self._card, self._made_of = self._made(self._now()), made_of
         return self._card
+
+    def _found(self, patterns: Sequence[str]) -> Mapping[str, VisibleTool]:
+        view = self._view
+        tools = (tool for server in view.specs for tool in view.tools(server).values())
+        found = exposed(tools, patterns, self._tell_once)
+        for pattern in unmatched(patterns, found.values(), view.specs.values(), view.was_read):
+            self._tell_once(f"peers.expose: {pattern!r} fits no tool that peers could use")
+        return found
+
+    def _tell_once(self, message: str) -> None:
+        """A card is made anew with every change; what is wrong with the settings is told the first time."""
+        if message not in self._told:
+            self._told.add(message)
+            log.warning("%s", message)
 
     def _made(self, now: float) -> AgentCard:
         return own_card(

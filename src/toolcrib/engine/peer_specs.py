@@ -91,7 +91,7 @@ def _shown(peers: Iterable[KnownPeer], settings: Settings, now: float) -> list[K
 
 def peer_spec(peer: KnownPeer, connect_seconds: float) -> ServerSpec:
     """A peer as a server, whose tools are those of its card until it was read."""
-    definitions = peer.card.definitions if peer.card is not None else ()
+    definitions = peer.card.definitions or () if peer.card is not None else ()
     return ServerSpec(
         name=peer.server,
         launch=peer_launch(peer.peer_id),

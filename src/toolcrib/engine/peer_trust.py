@@ -50,7 +50,7 @@ class PeerReview:
         named = [peer for peer in known if name in {peer.server, peer.server.removeprefix(PEER_SERVER_PREFIX)}]
         found = named or [peer for peer in known if _is_id(name, peer.peer_id)]
         if len(found) == 1:
-            return found[0]
+            return self._whole(found[0])
         close = nearest(name, [peer.server for peer in known])
         raise PeerNotFound(
             f"several peers have an id like {name!r}" if found else f"no peer {name!r} is known",
@@ -60,7 +60,8 @@ class PeerReview:
 
     def propose(self, peer: KnownPeer) -> Proposal | None:
         """Enter what a peer offers as a proposal; None where nothing waits for a decision, or too many peers do."""
-        if peer.card is None or (peer.is_trusted and not _differs(tool_changes(peer, peer.card.definitions))):
+        peer = self._whole(peer)
+        if peer.card is None or (peer.is_trusted and not _differs(tool_changes(peer, peer.card.definitions or ()))):
             return None
         waiting = [one for one in self._review.approvals.all("pending") if one.source == FROM_PEER]
         if len(waiting) >= MOST_PENDING_PEERS and all(one.launch != peer_launch(peer.peer_id) for one in waiting):
@@ -87,7 +88,7 @@ class PeerReview:
     def approve(self, proposal: Proposal, by: str, reason: str = "") -> Proposal:
         """A person agrees: from now on exactly these tools of the peer can be used."""
         peer_id = peer_of(proposal)
-        if all(peer.peer_id != peer_id for peer in self.store.peers()):
+        if self.store.peer(peer_id) is None:
             raise PeerNotFound(
                 f"{proposal.server} is not known any more", hint="It can be approved once it was seen again."
             )
@@ -114,6 +115,11 @@ class PeerReview:
         for proposal in self._review.approvals.all():
             if proposal.launch == launch and proposal.may_become("rejected"):
                 self._review.reject(proposal.id, by, "blocked" if block else "forgotten")
+
+    def _whole(self, peer: KnownPeer) -> KnownPeer:
+        """The peer with the tools of its card."""
+        is_brief = peer.card is not None and peer.card.definitions is None
+        return (self.store.peer(peer.peer_id) or peer) if is_brief else peer
 
 
 @contextmanager
@@ -162,13 +168,14 @@ def _is_id(text: str, peer_id: str) -> bool:
 def _request(peer: KnownPeer) -> ProposalRequest:
     assert peer.card is not None
     where = f"{peer.addresses[0]}, " if peer.addresses else ""
-    more = peer.card.tool_count - len(peer.card.definitions)
+    definitions = peer.card.definitions or ()
+    more = peer.card.tool_count - len(definitions)
     rest = f"; {more} more tools do not fit its card and have to be reviewed later" if more > 0 else ""
     return ProposalRequest(
         name=peer.server,
         launch=peer_launch(peer.peer_id),
         source=FROM_PEER,
-        definitions=peer.card.definitions,
+        definitions=definitions,
         note=f"{where}found by {peer.by}{rest}",
         server_info={"name": peer.card.name, "version": peer.card.version},
     )

@@ -13,13 +13,15 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.gateway_wiring import WorkspaceCapabilities
+from toolcrib.engine.listed_addresses import ListedAddresses
 from toolcrib.engine.own_card import OwnCard
 from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_record import PeerRecords
+from toolcrib.engine.peer_round import Rules, meet
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import PeerReview
 from toolcrib.gateway import Gateway
-from toolcrib.model.peer import KnownPeer
+from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.peers.addresses import OwnAddress
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
 from toolcrib.peers.identity import Identity
@@ -28,6 +30,7 @@ from toolcrib.upstream.peer_routes import PeerHttpRoutes
 from toolcrib.version import VERSION
 
 USER_AGENT = f"toolcrib/{VERSION}"
+MEET_SECONDS = 2.0
 
 
 class StoredRoutes:
@@ -37,7 +40,7 @@ class StoredRoutes:
         self._store = open_peer_store(paths)
         self.routes = PeerHttpRoutes(
             Identity.kept_at(paths.peer_key),
-            self._find,
+            self._store.peer,
             user_agent=USER_AGENT,
             connect_seconds=lambda: settings().peers_connect_timeout_seconds,
         )
@@ -45,17 +48,15 @@ class StoredRoutes:
     def close(self) -> None:
         self._store.close()
 
-    def _find(self, peer_id: str) -> KnownPeer | None:
-        return next((peer for peer in self._store.peers() if peer.peer_id == peer_id), None)
-
 
 @dataclass(frozen=True, slots=True)
 class OpenDesk:
-    """The desk, our card as it is told to others, and who writes down what the desk sees."""
+    """The desk, our card as it is told to others, who writes down what the desk sees, and who looks at listed addresses."""
 
     desk: PeerDesk
     own_card: OwnCard
     records: PeerRecords
+    listed: ListedAddresses
 
 
 @asynccontextmanager
@@ -86,4 +87,15 @@ async def open_desk(
         desk = PeerDesk(
             identity, certificate, own_card, records, http, settings=settings, own_addresses=own_addresses, now=now
         )
-        yield OpenDesk(desk, own_card, records)
+
+        async def who_is_at(address: PeerAddress) -> Sighting:
+            rules = Rules(now(), MEET_SECONDS, settings().peers_max_card_bytes, identity.peer_id)
+            return Sighting((await meet(http, address, rules)).card.peer_id, (address,), "scan")
+
+        listed = ListedAddresses(
+            engine, lambda: capabilities().review, configured=capabilities.configured, meet=who_is_at, seen=desk.seen
+        )
+        try:
+            yield OpenDesk(desk, own_card, records, listed)
+        finally:
+            await listed.close()

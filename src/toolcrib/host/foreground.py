@@ -7,11 +7,10 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from toolcrib.cli.serve import handle_signals, reload_quietly
 from toolcrib.config.load import load_settings
@@ -24,6 +23,7 @@ from toolcrib.engine.open_gateway import open_engine, open_workspace
 from toolcrib.gateway import Gateway
 from toolcrib.host.engine_host import EngineHost
 from toolcrib.host.workspaces import ClientView, SharedWorkspaces
+from toolcrib.server.peer_face import PeerFace
 from toolcrib.server.process_memory import give_back, settle
 from toolcrib.telemetry.loop_errors import LoopErrors
 from toolcrib.version import VERSION
@@ -47,7 +47,7 @@ def serve(options: argparse.Namespace) -> bool:
         log.warning("this gateway serves HTTP alone; clients on standard input and output do not share it: %s", reason)
         return False
     try:
-        asyncio.run(_serve(claim, options, partial(serve_http.serve, options, is_shared=True), serve_http.meet_peers))
+        asyncio.run(_serve(claim, options, partial(serve_http.serve, options, is_shared=True), serve_http.peers_of))
     finally:
         claim.give_up()
     return True
@@ -57,7 +57,7 @@ async def _serve(
     claim: Claim,
     options: argparse.Namespace,
     serve_http: Callable[..., Awaitable[None]],
-    meet_peers: Callable[[Engine, Gateway, asyncio.Event], Coroutine[Any, Any, None]],
+    peers_of: Callable[[Engine, Gateway], PeerFace],
 ) -> None:
     asyncio.get_running_loop().set_exception_handler(LoopErrors(time.monotonic))
     view = await ClientView.of(own_hello(STDIO, VERSION, []), options)
@@ -71,10 +71,11 @@ async def _serve(
         host = EngineHost(engine, claim, workspaces, lambda: None, lambda: "".join(addresses), makes_way=False)
         handle_signals(partial(host.stop, handing_over=True), partial(reload_quietly, gateway))
         hosting = asyncio.create_task(host.run())
-        meeting = asyncio.create_task(meet_peers(engine, gateway, host.leaving))
+        peers = peers_of(engine, gateway)
+        meeting = asyncio.create_task(peers.run(host.leaving))
         retiring = asyncio.create_task(asyncio.to_thread(retire_others, claim.place))
         try:
-            await serve_http(gateway, host.leaving, when_ready=addresses.append)
+            await serve_http(gateway, host.leaving, peers=peers, when_ready=addresses.append)
         finally:
             if not host.leaving.is_set():
                 host.stop(handing_over=True)

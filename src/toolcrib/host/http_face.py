@@ -7,13 +7,16 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.config.fixed_settings import fixed_values
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ToolcribError
 from toolcrib.host.workspaces import SharedWorkspaces, home_view
+
+if TYPE_CHECKING:  # loaded with the rest of HTTP when it is first wanted
+    from toolcrib.server.peer_pages import OwnPeer
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +33,10 @@ class HttpFace:
         settings: Callable[[], Settings],
         env: Mapping[str, str],
         when_changed: Callable[[], None],
+        own_peer: Callable[[], OwnPeer | None],
     ) -> None:
         self._workspaces = workspaces
+        self._own_peer = own_peer
         self._settings = settings
         self._env = env
         self._when_changed = when_changed
@@ -98,6 +103,7 @@ class HttpFace:
                     token_file=Paths.of(self._env).token,
                     stop=ending,
                     on_ready=self._is_at,
+                    own_peer=self._own_peer,
                 )
             finally:
                 self._is_at("")

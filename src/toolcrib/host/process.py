@@ -64,7 +64,9 @@ class EngineProcess:
         self._claim = claim
         self._workspaces = SharedWorkspaces(engine, lambda: home.settings.engine_idle_stop_seconds)
         self._host = EngineHost(engine, claim, self._workspaces, self._idle_seconds, lambda: self._http.address)
-        self._http = HttpFace(self._workspaces, lambda: home.settings, os.environ, self._host.look_again)
+        self._http = HttpFace(
+            self._workspaces, lambda: home.settings, os.environ, self._host.look_again, lambda: self._peers.own
+        )
         self._peers = PeerFace(engine, lambda: home.settings, self._opened_home, self._host.look_again)
         home.when_edited = self._http.look_again
 

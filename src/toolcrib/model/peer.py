@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 # A peer is a server with the address `peer://<peer id>`; where that id is reached now is found out when it is called.
@@ -14,7 +14,7 @@ PEER_SERVER_PREFIX = "peer-"
 
 # seen: nobody has decided. trusted: its reviewed tools are offered. blocked: it is ignored for good.
 Trust = Literal["seen", "trusted", "blocked"]
-FoundBy = Literal["mdns", "static", "bootstrap", "card", "libp2p", "dht"]
+FoundBy = Literal["mdns", "static", "bootstrap", "card", "scan", "libp2p", "dht"]
 
 
 def peer_url(peer_id: str) -> str:
@@ -41,7 +41,7 @@ class PeerAddress:
 
 @dataclass(frozen=True, slots=True)
 class AgentCard:
-    """What a peer signed about itself. `definitions` are its tools as `tools/list` would have them.
+    """What a peer signed about itself. `definitions` are its tools as `tools/list` would have them; None in a brief card.
 
     `tool_count` says how many tools it has; a card holds only some of very many. `port` is 0 where it does not listen.
     `tls` is the hash of the key of its certificate, `etag` a hash of everything but the time.
@@ -51,13 +51,17 @@ class AgentCard:
     version: str
     peer_id: str
     capabilities: tuple[str, ...] = ()
-    definitions: tuple[Mapping[str, Any], ...] = ()
+    definitions: tuple[Mapping[str, Any], ...] | None = ()
     tool_count: int = 0
     timestamp: int = 0
     port: int = 0
     path: str = "/mcp"
     tls: str = ""
     etag: str = ""
+
+    def brief(self) -> AgentCard:
+        """The same without its tools: cards of strangers are many and large, and are looked into for a decision only."""
+        return self if self.definitions is None else replace(self, definitions=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,10 @@ class KnownPeer:
     multiaddrs: tuple[str, ...] = ()
     away_since: float | None = None
     trouble: str = ""
+
+    def brief(self) -> KnownPeer:
+        """The same with a brief card."""
+        return self if self.card is None else replace(self, card=self.card.brief())
 
     @property
     def is_trusted(self) -> bool:

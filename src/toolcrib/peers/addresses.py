@@ -30,6 +30,22 @@ def introduced(hosts: Iterable[str], port: int, own: Sequence[OwnAddress]) -> tu
     return _bounded((host for host in hosts if is_public_address(host) or _is_neighbour(host, own)), port)
 
 
+def reached_at(own: Sequence[OwnAddress], host: str, port: int) -> list[PeerAddress]:
+    """Where others can come while we listen at `host`; without one, or at all addresses, each of the chosen interfaces.
+
+    An address that counts on one network cable only is not told: others would need to know which one.
+    """
+    told = [str(one.ip) for one in own if not one.ip.is_link_local]
+    return [PeerAddress(one, port) for one in ([host] if _is_single(host) else told)] if port else []
+
+
+def _is_single(host: str) -> bool:
+    try:
+        return not ipaddress.ip_address(_without_scope(host)).is_unspecified
+    except ValueError:
+        return False  # nothing, or a name
+
+
 def _bounded(hosts: Iterable[str], port: int) -> tuple[PeerAddress, ...]:
     # Below 1024 are other services of a machine; a peer has no reason to be there but behind the port of HTTPS.
     if port != 443 and not 1024 <= port <= 65_535:

@@ -56,7 +56,8 @@ class PeerBook:
 
     def load(self, stored: Iterable[KnownPeer]) -> None:
         """Take over what is stored: all peers at first, later what persons decided and whom they forgot."""
-        now_stored = {peer.peer_id: peer for peer in stored if self._is_wanted(peer)}
+        # Without tools, which are looked into elsewhere: here they would only fill the memory.
+        now_stored = {peer.peer_id: peer.brief() for peer in stored if self._is_wanted(peer)}
         for peer_id in self._stored.keys() - now_stored.keys():
             self._remove(peer_id)
         for peer_id, row in now_stored.items():
@@ -117,7 +118,7 @@ class PeerBook:
             peer,
             server=server,
             title=card.name,
-            card=card,
+            card=_newest(card, peer.card),
             certificate=certificate,
             addresses=addresses[:MOST_ADDRESSES],
             seen_at=now,
@@ -168,7 +169,7 @@ class PeerBook:
         for written in changes.saved:
             peer = self._peers.get(written.peer_id)
             if peer is not None:
-                self._stored[written.peer_id] = written
+                self._stored[written.peer_id] = written.brief()
                 self._changed.discard(written.peer_id)
                 self._keep(peer)
 
@@ -214,14 +215,15 @@ class PeerBook:
         self._checks.forget(peer_id)
 
     def _keep(self, peer: KnownPeer) -> None:
-        self._peers[peer.peer_id] = peer
         written = self._stored.get(peer.peer_id)
         if written is None or self._is_worth_writing(written, peer):
             self._changed.add(peer.peer_id)
+        # The tools of a card are held only until they are written down.
+        self._peers[peer.peer_id] = peer if peer.peer_id in self._changed else peer.brief()
 
     def _is_worth_writing(self, written: KnownPeer, peer: KnownPeer) -> bool:
         later = (peer.seen_at or 0.0) - (written.seen_at or 0.0)
-        same = replace(peer, seen_at=written.seen_at, trust=written.trust, pins=written.pins) == written
+        same = replace(peer.brief(), seen_at=written.seen_at, trust=written.trust, pins=written.pins) == written
         return not same or later > self._limits.stale_seconds * _UNWRITTEN_SHARE
 
     def _is_stale(self, peer: KnownPeer, now: float) -> bool:
@@ -249,6 +251,12 @@ class PeerBook:
 def _server(mine: KnownPeer, row: KnownPeer) -> str:
     """The name of a peer that was decided about is the stored one; of others ours may be newer."""
     return row.server if row.trust != "seen" or mine.seen_at is None else mine.server
+
+
+def _newest(card: AgentCard, known: AgentCard | None) -> AgentCard | None:
+    """The card that came; a brief one only says that the known one still holds, unless that has changed meanwhile."""
+    is_another = known is None or known.etag != card.etag
+    return known if card.definitions is None and is_another else card
 
 
 def _merged(known: KnownPeer, new: tuple[PeerAddress, ...]) -> tuple[PeerAddress, ...]:

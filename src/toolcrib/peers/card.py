@@ -204,7 +204,7 @@ def _body(card: AgentCard) -> dict[str, Any]:
         "version": card.version,
         "peerId": card.peer_id,
         "capabilities": list(card.capabilities),
-        "tools": [_card_tool(definition) for definition in card.definitions],
+        "tools": [_card_tool(definition) for definition in card.definitions or ()],
         "toolCount": card.tool_count,
         "timestamp": card.timestamp,
         "endpoint": {"port": card.port, "path": card.path},

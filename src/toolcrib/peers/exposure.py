@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -19,7 +19,9 @@ _TAG = "tag:"
 _SHOWN = ("title", "description", "inputSchema", "outputSchema", "annotations")
 
 
-def exposed(view_tools: Iterable[VisibleTool], patterns: Sequence[str]) -> dict[str, VisibleTool]:
+def exposed(
+    view_tools: Iterable[VisibleTool], patterns: Sequence[str], tell: Callable[[str], None] = log.warning
+) -> dict[str, VisibleTool]:
     """The tools that trusted peers may use, by the names they have for peers: `<server>__<tool>`.
 
     Tools of other peers and of external endpoints are never among them, whatever the patterns say: nobody gets through
@@ -31,10 +33,19 @@ def exposed(view_tools: Iterable[VisibleTool], patterns: Sequence[str]) -> dict[
         if not _may_be_exposed(visible) or not any(_fits(pattern, visible) for pattern in patterns):
             continue
         if name in found or len(name) > MOST_NAME_CHARACTERS:
-            log.warning("%s is not offered to peers: its name %s is taken or too long", visible.tool.id, name)
+            tell(f"{visible.tool.id} is not offered to peers: its name {name} is taken or too long")
             continue
         found[name] = visible
     return found
+
+
+def unmatched(
+    patterns: Iterable[str], found: Iterable[VisibleTool], specs: Iterable[ServerSpec], was_read: Callable[[str], bool]
+) -> list[str]:
+    """The patterns that fit none of the found tools, once every server that they could mean has been read."""
+    found, own = list(found), [spec.name for spec in specs if _is_our_own(spec)]
+    idle = (pattern for pattern in patterns if not any(_fits(pattern, visible) for visible in found))
+    return [pattern for pattern in idle if all(was_read(server) for server in own if _may_mean(pattern, server))]
 
 
 def exposed_definition(name: str, visible: VisibleTool) -> dict[str, Any]:
@@ -51,6 +62,10 @@ def _may_be_exposed(visible: VisibleTool) -> bool:
 def _is_our_own(spec: ServerSpec) -> bool:
     is_peer = isinstance(spec.launch, RemoteLaunch) and peer_id_of(spec.launch.url) is not None
     return not is_peer and not spec.contract and spec.origin.source != FROM_PEER
+
+
+def _may_mean(pattern: str, server: str) -> bool:
+    return pattern.startswith(_TAG) or fnmatchcase(server, pattern.partition(":")[0])
 
 
 def _fits(pattern: str, visible: VisibleTool) -> bool:

@@ -17,12 +17,16 @@ class PeerStore(Protocol):
     """
 
     def peers(self) -> list[KnownPeer]:
-        """All of them, by the names of their servers."""
+        """All of them, by the names of their servers; those that nobody trusts have brief cards."""
+
+    def peer(self, peer_id: str) -> KnownPeer | None:
+        """One of them with its whole card, or None where it is not known."""
 
     def save_peers(self, peers: Sequence[KnownPeer]) -> None:
         """Enter peers, which nobody trusts then, or write down what was seen of them; trust and pins stay as they are.
 
-        A new peer whose server has the name of another's is left out. The name of a server that is trusted stays.
+        A new peer whose server has the name of another's is left out. The name of a server that is trusted stays. With a
+        brief card the tools that are written down stay.
         """
 
     def drop_seen(self, peer_ids: Collection[str]) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from toolcrib.config.settings import Settings
 from toolcrib.engine.peer_wiring import OpenDesk
 from toolcrib.lan.dns_sd import DnsSd
-from toolcrib.model.peer import AgentCard, PeerAddress
-from toolcrib.peers.addresses import OwnAddress
+from toolcrib.peers.addresses import OwnAddress, reached_at
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +49,5 @@ async def _keep_announced(
         card = opened.own_card.current()
         if settings().peers_advertise and card.port and said != card.etag:
             said = card.etag
-            await finder.announce(card, _addresses(card, chosen, settings().peers_host))
+            await finder.announce(card, reached_at(chosen, settings().peers_host, card.port))
         await asyncio.sleep(LOOK_SECONDS)
-
-
-def _addresses(card: AgentCard, chosen: Sequence[OwnAddress], host: str) -> list[PeerAddress]:
-    """Where others can come: the address that is listened at, or all of the chosen interfaces."""
-    told = [str(one.ip) for one in chosen if not one.ip.is_link_local]
-    return [PeerAddress(one, card.port) for one in ([host] if host in told else told)]

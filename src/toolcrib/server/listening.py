@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from importlib import import_module
 from pathlib import Path
 
 from toolcrib.config.paths import Paths
 from toolcrib.gateway import Gateway
-from toolcrib.model.peer import KnownPeer
+from toolcrib.peers.store import PeerStore
 from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
@@ -41,7 +41,7 @@ async def listen(
             lambda: gateway.settings,
             host=host,
             token=token,
-            more_routes=PeerPages(gateway, _known_peers, own_peer).routes(),
+            more_routes=PeerPages(gateway, _peer_store, own_peer).routes(),
         ),
         host=host,
         port=port,
@@ -52,12 +52,10 @@ async def listen(
     )
 
 
-def _known_peers() -> list[KnownPeer]:
+def _peer_store() -> AbstractContextManager[PeerStore]:
     # Loaded with the first question: most people have no peers.
     sqlite_peers = import_module("toolcrib.storage.sqlite_peers")
-    with closing(sqlite_peers.SqlitePeers(Paths.of(os.environ).catalog)) as store:
-        known: list[KnownPeer] = store.peers()
-        return known
+    return closing(sqlite_peers.SqlitePeers(Paths.of(os.environ).catalog))
 
 
 def _in_url(host: str) -> str:

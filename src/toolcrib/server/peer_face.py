@@ -7,13 +7,16 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.config.settings import SCALARS, Settings
 from toolcrib.engine.engine import Engine
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.storage.file_lock import file_lock
+
+if TYPE_CHECKING:  # most people have no peers, and load nothing of them
+    from toolcrib.server.peer_pages import OwnPeer
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +53,8 @@ class PeerFace:
         self._complaint = ""
         # Where peers may come; empty while they can't.
         self.address = ""
+        # Who we are to them, while this process is the one that is there for them.
+        self.own: OwnPeer | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be there for peers whenever the settings want it and nobody else is, until `stop` is set."""
@@ -98,10 +103,20 @@ class PeerFace:
             async with self._open_home() as gateway:
                 try:
                     await service.serve(
-                        self._engine, gateway, self._settings, ending=ending, edited=edited, on_ready=self._is_at
+                        self._engine,
+                        gateway,
+                        self._settings,
+                        ending=ending,
+                        edited=edited,
+                        on_open=self._is_open,
+                        on_ready=self._is_at,
                     )
                 finally:
+                    self.own = None
                     self._is_at("")
+
+    def _is_open(self, own: OwnPeer) -> None:
+        self.own = own
 
     def _is_at(self, address: str) -> None:
         if address:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import msgspec
@@ -16,7 +17,8 @@ from toolcrib.errors import PeerNotFound, StoreUnavailable, ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ExecutionError, ExecutionResult
 from toolcrib.model.caller import Caller
-from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
+from toolcrib.model.peer import AgentCard, KnownPeer
+from toolcrib.peers.store import PeerStore
 from toolcrib.queries.json_forms import failure_json
 
 CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
@@ -25,8 +27,8 @@ _OFF = "Toolcrib does not look for peers; set peers.enabled."
 _NOT_HERE = "This gateway does not speak to peers itself; another one of yours does, or peers.enabled is new."
 _NOT_TRUSTED = "PEER_NOT_TRUSTED"
 
-Known = Callable[[], Sequence[KnownPeer]]
-"""All peers that are written down; called in a thread, and may raise StoreUnavailable."""
+OpenStore = Callable[[], AbstractContextManager[PeerStore]]
+"""The peers that are written down; used in a thread, and may raise StoreUnavailable."""
 
 
 class SignedCard(Protocol):
@@ -53,7 +55,7 @@ class OwnPeer(Protocol):
     def transports(self) -> Sequence[str]:
         """By which ways we are reached, such as `https`."""
 
-    def addresses(self) -> Sequence[PeerAddress]:
+    def addresses(self) -> Sequence[str]:
         """Where peers reach us; none where they can't."""
 
     def card(self) -> SignedCard:
@@ -70,10 +72,15 @@ class PeerPages:
     """What is known of peers, and their tools by the ids of the peers."""
 
     def __init__(
-        self, gateway: Gateway, known: Known, own: Callable[[], OwnPeer | None], *, now: Callable[[], float] = time.time
+        self,
+        gateway: Gateway,
+        store: OpenStore,
+        own: Callable[[], OwnPeer | None],
+        *,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._gateway = gateway
-        self._known = known
+        self._store = store
         self._own = own
         self._now = now
 
@@ -103,10 +110,10 @@ class PeerPages:
         return answer
 
     async def _peers(self, _: Request) -> Response:
-        return JSONResponse([self._shown(peer) for peer in await self._wanted()])
+        return JSONResponse([self._shown(peer) for peer in await asyncio.to_thread(self._wanted)])
 
     async def _cards(self, _: Request) -> Response:
-        return JSONResponse({peer.peer_id: card_json(peer.card) for peer in await self._wanted() if peer.card})
+        return Response(await asyncio.to_thread(self._cards_json), media_type="application/json")
 
     async def _info(self, _: Request) -> Response:
         own = self._own()
@@ -116,7 +123,7 @@ class PeerPages:
             {
                 "peerId": own.peer_id,
                 "name": own.card().card.name,
-                "addresses": [str(address) for address in own.addresses()],
+                "addresses": list(own.addresses()),
                 "protocols": list(own.protocols),
                 "transports": list(own.transports),
             }
@@ -136,8 +143,8 @@ class PeerPages:
             asked = msgspec.json.decode(body, type=_ToolRequest)
         except (msgspec.DecodeError, RecursionError) as problem:
             return _refusal(400, "VALIDATION_ERROR", f"expected peer_id, tool_name and args as JSON: {problem}")
-        peer = next((one for one in await self._wanted() if one.peer_id == asked.peer_id), None)
-        if peer is None:
+        peer = await asyncio.to_thread(self._peer, asked.peer_id)
+        if peer is None or peer.trust == "blocked":
             unknown = PeerNotFound("no peer of that id is known", hint="GET /peers lists them.")
             return _failed(404, unknown, asked)
         if not peer.is_trusted:
@@ -145,9 +152,25 @@ class PeerPages:
         outcome = await self._gateway.execute_tool(peer.server, asked.tool_name, asked.args, caller=_CALLER)
         return JSONResponse(_outcome_json(outcome))
 
-    async def _wanted(self) -> list[KnownPeer]:
+    def _wanted(self) -> list[KnownPeer]:
         """Everybody but those whom the person wants to know nothing of."""
-        return [peer for peer in await asyncio.to_thread(self._known) if peer.trust != "blocked"]
+        with self._store() as store:
+            return [peer for peer in store.peers() if peer.trust != "blocked"]
+
+    def _cards_json(self) -> bytes:
+        """All cards, one after the other: they may be many, and large."""
+        with self._store() as store:
+            whole = (store.peer(peer.peer_id) for peer in store.peers() if peer.trust != "blocked")
+            shown = (
+                b"%b:%b" % (msgspec.json.encode(peer.peer_id), msgspec.json.encode(card_json(peer.card)))
+                for peer in whole
+                if peer is not None and peer.card is not None
+            )
+            return b"{%b}" % b",".join(shown)
+
+    def _peer(self, peer_id: str) -> KnownPeer | None:
+        with self._store() as store:
+            return store.peer(peer_id)
 
     def _shown(self, peer: KnownPeer) -> dict[str, Any]:
         is_stale = peer.is_stale(self._now(), self._gateway.settings.peers_stale_after_seconds)
@@ -166,7 +189,7 @@ def card_json(card: AgentCard) -> dict[str, Any]:
         "version": card.version,
         "peerId": card.peer_id,
         "capabilities": list(card.capabilities),
-        "tools": [_card_tool(definition) for definition in card.definitions],
+        "tools": [_card_tool(definition) for definition in card.definitions or ()],
         "toolCount": card.tool_count,
         "timestamp": card.timestamp,
     }

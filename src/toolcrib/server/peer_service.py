@@ -10,15 +10,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
-from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_wiring import OpenDesk, open_desk
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.gateway import Gateway
 from toolcrib.lan.interfaces import hosts_of, interface_addresses
-from toolcrib.peers.addresses import OwnAddress, own_addresses
+from toolcrib.peers.addresses import OwnAddress, own_addresses, reached_at
 from toolcrib.peers.certificate import server_context
 from toolcrib.server.announcing import announce_and_look
+from toolcrib.server.own_peer import ServedPeer, keep_written_down
 from toolcrib.server.peer_app import PeerApp, listen_at, serve_peers
+from toolcrib.server.peer_pages import OwnPeer
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +35,10 @@ async def serve(
     *,
     ending: asyncio.Event,
     edited: asyncio.Event,
+    on_open: Callable[[OwnPeer], None],
     on_ready: Callable[[str], None],
 ) -> None:
-    """Be there for peers until `ending` is set; `on_ready` gets the address, if one is listened at."""
+    """Be there for peers until `ending` is set; `on_open` gets who we are, `on_ready` the address, if one is listened at."""
 
     def networks() -> Sequence[OwnAddress]:
         return own_addresses(interface_addresses(settings().peers_interfaces))
@@ -45,7 +47,10 @@ async def serve(
         if settings().peers_advertise:
             # First: whoever hears of us may come.
             on_ready(await parts.enter_async_context(_listening(engine, gateway, opened, settings)))
-        running = [asyncio.create_task(_follow_edits(opened.desk, edited))]
+        own = ServedPeer(opened.desk, lambda: _reached_at(opened, networks(), settings()))
+        on_open(own)
+        running = [asyncio.create_task(_follow_edits(opened, settings, edited))]
+        running.append(asyncio.create_task(keep_written_down(own, engine.paths.peer_presence)))
         if settings().peers_mdns:
             running.append(asyncio.create_task(announce_and_look(opened, networks, settings)))
         running.append(asyncio.create_task(opened.desk.run()))
@@ -69,11 +74,16 @@ async def _until(ending: asyncio.Event, running: Sequence[asyncio.Task[None]]) -
         await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def _follow_edits(desk: PeerDesk, edited: asyncio.Event) -> None:
+async def _follow_edits(opened: OpenDesk, settings: Callable[[], Settings], edited: asyncio.Event) -> None:
     while True:
+        opened.listed.configure(settings().peers_scan)
         await edited.wait()
         edited.clear()
-        desk.configure()
+        opened.desk.configure()
+
+
+def _reached_at(opened: OpenDesk, networks: Sequence[OwnAddress], settings: Settings) -> list[str]:
+    return [str(one) for one in reached_at(networks, settings.peers_host, opened.own_card.port)]
 
 
 @asynccontextmanager

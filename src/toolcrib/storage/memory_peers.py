@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from toolcrib.model.peer import KnownPeer, Trust
+from toolcrib.model.peer import AgentCard, KnownPeer, Trust
 
 
 class MemoryPeers:
@@ -18,7 +18,12 @@ class MemoryPeers:
 
     def peers(self) -> list[KnownPeer]:
         with self._lock:
-            return sorted(self._peers.values(), key=lambda peer: peer.server)
+            known = sorted(self._peers.values(), key=lambda peer: peer.server)
+            return [peer if peer.is_trusted else peer.brief() for peer in known]
+
+    def peer(self, peer_id: str) -> KnownPeer | None:
+        with self._lock:
+            return self._peers.get(peer_id)
 
     def save_peers(self, peers: Sequence[KnownPeer]) -> None:
         with self._lock:
@@ -34,7 +39,12 @@ class MemoryPeers:
             KnownPeer(peer_id="", server="", title="", by="mdns", found_at=peer.found_at) if there is None else there
         )
         self._peers[peer.peer_id] = replace(
-            peer, server=server, trust=decided.trust, pins=decided.pins, found_at=decided.found_at
+            peer,
+            server=server,
+            trust=decided.trust,
+            pins=decided.pins,
+            found_at=decided.found_at,
+            card=_whole(peer.card, decided.card),
         )
 
     def drop_seen(self, peer_ids: Collection[str]) -> None:
@@ -56,3 +66,10 @@ class MemoryPeers:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _whole(card: AgentCard | None, before: AgentCard | None) -> AgentCard | None:
+    """The card with the tools that were written down before, where it comes without."""
+    if card is None or card.definitions is not None:
+        return card
+    return replace(card, definitions=() if before is None else before.definitions)

@@ -8,21 +8,23 @@ from pathlib import Path
 
 from toolcrib.model.peer import KnownPeer, Trust
 from toolcrib.storage.json_text import to_json
-from toolcrib.storage.peer_rows import body_of, peer_of
+from toolcrib.storage.peer_rows import body_of, peer_of, tools_of
 from toolcrib.storage.sqlite_file import SqliteFile
 
-_PEERS = "SELECT peer_id, server, trust, pins, found_by, found_at, seen_at, body FROM peers ORDER BY server"
+_FIRST = "SELECT peer_id, server, trust, pins, found_by, found_at, seen_at, body"
+_PEERS = f"{_FIRST}, CASE trust WHEN 'trusted' THEN tools END FROM peers ORDER BY server"
+_PEER = f"{_FIRST}, tools FROM peers WHERE peer_id = ?"
 _ENTER = """
-INSERT OR IGNORE INTO peers (peer_id, server, found_by, found_at, seen_at, body)
-VALUES (:peer_id, :server, :found_by, :found_at, :seen_at, :body)
+INSERT OR IGNORE INTO peers (peer_id, server, found_by, found_at, seen_at, body, tools)
+VALUES (:peer_id, :server, :found_by, :found_at, :seen_at, :body, coalesce(:tools, '[]'))
 """
 # Never what a person decided: trust, pins, and the name under which somebody is trusted.
 _UPDATE = """
 UPDATE OR IGNORE peers SET
     server = CASE trust WHEN 'seen' THEN :server ELSE server END,
-    found_by = :found_by, seen_at = :seen_at, body = :body
+    found_by = :found_by, seen_at = :seen_at, body = :body, tools = coalesce(:tools, tools)
 WHERE peer_id = :peer_id AND (
-    body <> :body OR seen_at IS NOT :seen_at OR found_by <> :found_by OR (trust = 'seen' AND server <> :server)
+    body <> :body OR tools <> coalesce(:tools, tools) OR seen_at IS NOT :seen_at OR found_by <> :found_by OR (trust = 'seen' AND server <> :server)
 )
 """
 _DECIDE = "UPDATE peers SET trust = :trust, pins = coalesce(:pins, pins) WHERE peer_id = :peer_id"
@@ -38,6 +40,11 @@ class SqlitePeers:
         with self._file.connection() as db:
             known = [peer_of(row) for row in db.execute(_PEERS)]
             return [peer for peer in known if peer is not None]
+
+    def peer(self, peer_id: str) -> KnownPeer | None:
+        with self._file.connection() as db:
+            row = db.execute(_PEER, (peer_id,)).fetchone()
+            return None if row is None else peer_of(row)
 
     def save_peers(self, peers: Sequence[KnownPeer]) -> None:
         rows = [_values(peer) for peer in peers]
@@ -76,6 +83,7 @@ def _values(peer: KnownPeer) -> dict[str, object]:
         "found_at": peer.found_at,
         "seen_at": peer.seen_at,
         "body": body_of(peer),
+        "tools": tools_of(peer),
     }
 
 

@@ -7,5 +7,7 @@ CREATE TABLE peers (
     found_by TEXT NOT NULL,
     found_at REAL NOT NULL,
     seen_at REAL,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    -- Last, since it is large and seldom read.
+    tools TEXT NOT NULL DEFAULT '[]'
 );
