@@ -134,10 +134,11 @@ class HostMachine:
         return (self.folder / "token").read_text().strip()
 
     @property
-    def memory_bytes(self) -> int:
+    def most_memory_bytes(self) -> int:
+        """The most that its process ever had."""
         assert self._serving is not None
         status = Path(f"/proc/{self._serving.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
     def peers(self) -> dict[str, KnownPeer]:
         """Those that it knows, by the names of their servers."""
@@ -198,11 +199,12 @@ class Neighbourhood:
         """A host with nothing on it."""
         return self._free.pop(0)
 
-    def machine(self, name: str, *, folder: str = "", **discovery: Any) -> HostMachine:
-        """A machine that starts now, on a host of its own; `settled` waits for it."""
+    def machine(self, name: str, *, folder: str = "", starts: bool = True, **discovery: Any) -> HostMachine:
+        """A machine on a host of its own, which starts now; `meet` and others wait for it."""
         one = HostMachine(self.host(), self._folder / (folder or name), self._environment, name, **discovery)
         self._held.callback(one.stop)
-        one.start()
+        if starts:
+            one.start()
         return one
 
     def with_desk(self, name: str, *exposed: str, **peers: Any) -> HostMachine:

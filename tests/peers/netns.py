@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import secrets
@@ -81,6 +82,19 @@ class Host:
 
     def plug_in(self) -> None:
         _ip("-n", self.switch, "link", "set", self.port, "up")
+
+    def take_the_place_of(self, other: Host) -> None:
+        """Have the addresses of another host, as whoever sits on the same network can."""
+        shown = subprocess.run(
+            ["ip", "-n", other.name, "-json", "link", "show", "eth0"],
+            check=True,
+            capture_output=True,
+            timeout=BOUND_SECONDS,
+        )
+        self.ip("address", "flush", "dev", "eth0", "scope", "global")
+        self.ip("link", "set", "eth0", "down")
+        self.ip("link", "set", "eth0", "address", json.loads(shown.stdout)[0]["address"], "up")
+        self.ip("address", "add", f"{other.address}/24", "dev", "eth0")
 
     @contextmanager
     def entered(self) -> Iterator[None]:
