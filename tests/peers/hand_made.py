@@ -6,11 +6,12 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from zeroconf import DNSOutgoing, Zeroconf
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 from toolcrib.lan.dns_sd import MCP_TYPE
@@ -64,17 +65,9 @@ class HandMadePeer:
     def card(self, *tools: Mapping[str, Any], **changes: Any) -> bytes:
         return self.signed(self.document(*tools, **changes))
 
-    def announcement(self, host: str = "", port: int = 0, **txt: str) -> AsyncServiceInfo:
-        """What it would say on the network, or says falsely."""
-        short = self.peer_id[-12:]
-        return AsyncServiceInfo(
-            MCP_TYPE,
-            f"{short}.{MCP_TYPE}",
-            port=port or self.address.port,
-            addresses=[socket.inet_aton(host or self.address.host)],
-            properties={"v": "1", "id": self.peer_id, **txt},
-            server=f"{short}.local.",
-        )
+    def announcement(self) -> AsyncServiceInfo:
+        """What it says on the network."""
+        return announced(self.peer_id, self.address)
 
     @asynccontextmanager
     async def listening(self, host: str, port: int = 0) -> AsyncIterator[HandMadePeer]:
@@ -117,20 +110,41 @@ def _whole(body: bytes) -> bytes:
     return OK_HEAD + b"content-length: %d\r\n\r\n" % len(body) + body
 
 
-@asynccontextmanager
-async def speaking(host: str) -> AsyncIterator[Callable[[Iterable[AsyncServiceInfo]], Awaitable[None]]]:
-    """A way to announce services at once, as no honest program does: without asking whether the names are free."""
-    opened = AsyncZeroconf(interfaces=[host])
-    await opened.zeroconf.async_wait_for_start()
+def announced(peer_id: str, address: PeerAddress) -> AsyncServiceInfo:
+    """What somebody with this id would say on the network, or somebody else says falsely."""
+    short = peer_id[-12:]
+    return AsyncServiceInfo(
+        MCP_TYPE,
+        f"{short}.{MCP_TYPE}",
+        port=address.port,
+        addresses=[socket.inet_aton(address.host)],
+        properties={"v": "1", "id": peer_id},
+        server=f"{short}.local.",
+    )
 
-    async def announce(infos: Iterable[AsyncServiceInfo]) -> None:
+
+class Speaker:
+    """Announces services at once, as no honest program does: without asking whether the names are free."""
+
+    def __init__(self, opened: Zeroconf) -> None:
+        self._opened = opened
+
+    def send(self, packet: DNSOutgoing) -> None:
+        self._opened.async_send(packet)
+
+    async def announce(self, *infos: AsyncServiceInfo) -> None:
         for number, info in enumerate(infos):
-            opened.zeroconf.async_send(opened.zeroconf.generate_service_broadcast(info, None))
-            if number % 50 == 0:
+            self.send(self._opened.generate_service_broadcast(info, None))
+            if number % 50 == 49:
                 await asyncio.sleep(0.01)  # the network drops what comes too fast
 
+
+@asynccontextmanager
+async def speaking(host: str) -> AsyncIterator[Speaker]:
+    opened = AsyncZeroconf(interfaces=[host])
+    await opened.zeroconf.async_wait_for_start()
     try:
-        yield announce
+        yield Speaker(opened.zeroconf)
     finally:
         await opened.async_close()
 

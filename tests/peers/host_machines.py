@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from mcp import Client
 
 from tests.journeys.http_gateway import connect
-from tests.journeys.stdio_gateway import Scripted
+from tests.journeys.stdio_gateway import Scripted, execute
 from tests.peers.netns import Host, hosts, need_hosts
 from toolcrib.cli.peer_text import state_of
 from toolcrib.config.paths import Paths
@@ -185,6 +186,20 @@ def wait_until(is_so: Callable[[], Any], told: Callable[[], str], seconds: float
         time.sleep(0.05)
 
 
+async def comes_true(is_so: Callable[[], Awaitable[bool]], told: HostMachine) -> None:
+    """Wait until what an agent is told is so."""
+    deadline = time.monotonic() + BOUND_SECONDS
+    while not await is_so():
+        assert time.monotonic() < deadline, told.log
+        await asyncio.sleep(0.2)
+
+
+async def succeeds(agent: Client, server: str, tool: str, text: str = "over the wire") -> bool:
+    """Whether a tool of the desk can be run, and does what it does."""
+    result = await execute(agent, server, tool, **({"text": text} if tool.endswith("echo") else {}))
+    return not result.is_error and (text in str(result.content) or not tool.endswith("echo"))
+
+
 class Neighbourhood:
     """Hosts, and the machines on some of them."""
 
@@ -199,9 +214,11 @@ class Neighbourhood:
         """A host with nothing on it."""
         return self._free.pop(0)
 
-    def machine(self, name: str, *, folder: str = "", starts: bool = True, **discovery: Any) -> HostMachine:
+    def machine(
+        self, name: str, *, host: Host | None = None, folder: str = "", starts: bool = True, **discovery: Any
+    ) -> HostMachine:
         """A machine on a host of its own, which starts now; `meet` and others wait for it."""
-        one = HostMachine(self.host(), self._folder / (folder or name), self._environment, name, **discovery)
+        one = HostMachine(host or self.host(), self._folder / (folder or name), self._environment, name, **discovery)
         self._held.callback(one.stop)
         if starts:
             one.start()

@@ -5,32 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
 
 import pytest
 from mcp import Client
 
-from tests.journeys.stdio_gateway import ask, execute, failure, text
-from tests.peers.host_machines import BOUND_SECONDS, HostMachine, Neighbourhood, meet, wait_until
+from tests.journeys.stdio_gateway import ask, execute, failure
+from tests.peers.host_machines import Neighbourhood, comes_true, meet, succeeds, wait_until
 
+ECHO = "peer-kitchen", "desk__echo"
 pytestmark = pytest.mark.timeout(150)
-
-
-async def can_call(agent: Client) -> bool:
-    result = await execute(agent, "peer-kitchen", "desk__echo", text="over the wire")
-    return not result.is_error and "over the wire" in text(result)
 
 
 async def shown(agent: Client) -> set[str]:
     return {one["name"] for one in (await ask(agent, "list_mcp_servers"))["servers"]}
-
-
-async def eventually(is_so: Any, told: HostMachine) -> None:
-    """Wait until an answer of an agent is true."""
-    deadline = time.monotonic() + BOUND_SECONDS
-    while not await is_so():
-        assert time.monotonic() < deadline, told.log
-        await asyncio.sleep(0.2)
 
 
 def test_three_hosts_find_each_other_and_one_searches_and_runs_a_tool_of_another(network: Neighbourhood) -> None:
@@ -61,9 +48,9 @@ async def test_a_pulled_cable_ends_a_call_that_is_under_way_and_the_peer_is_back
     kitchen, study = network.with_desk("kitchen", "echo", "wait"), network.machine("study")
     meet(kitchen, study)
     async with study.agent() as agent:
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
         waiting = asyncio.create_task(execute(agent, "peer-kitchen", "desk__wait"))
-        await eventually(lambda: asyncio.to_thread(lambda: len(network.desk.received("tools/call")) > 1), study)
+        await comes_true(lambda: asyncio.to_thread(lambda: len(network.desk.received("tools/call")) > 1), study)
 
         kitchen.host.pull_cable()
         started = time.monotonic()
@@ -76,14 +63,14 @@ async def test_a_pulled_cable_ends_a_call_that_is_under_way_and_the_peer_is_back
         kitchen.host.plug_in()
         study.comes_to(kitchen="trusted")
         network.desk.let_go()
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
 
 
 async def test_a_killed_machine_is_away_and_back_with_its_key_on_another_port(network: Neighbourhood) -> None:
     kitchen, study = network.with_desk("kitchen"), network.machine("study")
     meet(kitchen, study)
     async with study.agent() as agent:
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
         first = kitchen.peer_id, kitchen.port
 
         kitchen.kill()
@@ -91,7 +78,7 @@ async def test_a_killed_machine_is_away_and_back_with_its_key_on_another_port(ne
         kitchen.configure(port=first[1] + 1)
         kitchen.start()
         study.comes_to(kitchen="trusted")
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
 
     assert (kitchen.peer_id, kitchen.port) == (first[0], first[1] + 1)
     assert list(study.peers()) == ["peer-kitchen"]
@@ -104,17 +91,17 @@ async def test_tools_of_a_machine_that_is_gone_too_long_are_withdrawn_and_shown_
     kitchen, study = network.with_desk("kitchen"), network.machine("study", peers={"staleAfter": 4})
     meet(kitchen, study)
     async with study.agent() as agent:
-        await eventually(lambda: _is_shown(agent), study)
+        await comes_true(lambda: _is_shown(agent), study)
 
         kitchen.host.pull_cable()
-        await eventually(lambda: _is_hidden(agent), study)
+        await comes_true(lambda: _is_hidden(agent), study)
         study.comes_to(kitchen="stale")
         assert "desk__echo" not in json.dumps(await ask(agent, "search_tools", query="repeat a text"))
         assert failure(await execute(agent, "peer-kitchen", "desk__echo", text="x"))["code"] == "SERVER_NOT_FOUND"
 
         kitchen.host.plug_in()
-        await eventually(lambda: _is_shown(agent), study)
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: _is_shown(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
 
 
 async def test_a_tool_that_one_machine_offers_from_now_on_is_heard_of_on_the_other(network: Neighbourhood) -> None:
@@ -129,10 +116,10 @@ async def test_a_tool_that_one_machine_offers_from_now_on_is_heard_of_on_the_oth
     wait_until(lambda: study.tools_of("kitchen") == {"desk__echo", "desk__weather"}, lambda: study.log, 15)
 
     async with study.agent() as agent:
-        await eventually(lambda: can_call(agent), study)
-        await eventually(lambda: _is_refused(agent, "desk__weather", "TOOL_PENDING"), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+        await comes_true(lambda: _is_refused(agent, "desk__weather", "TOOL_PENDING"), study)
         study.trust("kitchen")
-        await eventually(lambda: _succeeds(agent, "desk__weather"), study)
+        await comes_true(lambda: succeeds(agent, "peer-kitchen", "desk__weather"), study)
 
 
 async def test_nobody_gets_through_one_machine_to_a_third_nor_to_what_is_not_offered(network: Neighbourhood) -> None:
@@ -145,10 +132,10 @@ async def test_nobody_gets_through_one_machine_to_a_third_nor_to_what_is_not_off
         for other in others:
             one.trust(other)
     async with study.agent() as agent:
-        await eventually(lambda: can_call(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
 
     async with garden.agent() as agent:
-        await eventually(lambda: _is_shown(agent, "peer-study"), garden)
+        await comes_true(lambda: _is_shown(agent, "peer-study"), garden)
         for name in ("peer-kitchen__desk__echo", "desk__echo", "peer-kitchen:desk__echo", "execute_tool"):
             assert (await execute(agent, "peer-study", name, text="relayed")).is_error
         assert (await execute(agent, "peer-kitchen", "desk__echo", text="relayed")).is_error
@@ -163,10 +150,6 @@ async def _is_shown(agent: Client, server: str = "peer-kitchen") -> bool:
 
 async def _is_hidden(agent: Client) -> bool:
     return "peer-kitchen" not in await shown(agent)
-
-
-async def _succeeds(agent: Client, tool: str) -> bool:
-    return not (await execute(agent, "peer-kitchen", tool)).is_error
 
 
 async def _is_refused(agent: Client, tool: str, code: str) -> bool:

@@ -133,8 +133,8 @@ async def test_hostile_cards_reach_nobody_and_an_honest_peer_among_them_is_found
         async with AsyncExitStack() as opened:
             for peer in (*hostile, honest):
                 await opened.enter_async_context(peer.listening(place.address))
-            announce = await opened.enter_async_context(speaking(place.address))
-            await announce(peer.announcement() for peer in (*hostile, honest))
+            speaker = await opened.enter_async_context(speaking(place.address))
+            await speaker.announce(*(peer.announcement() for peer in (*hostile, honest)))
             await looked_at([*hostile, honest], 2, lambda: study.log, 60)
             await asyncio.to_thread(study.comes_to, honest="waiting")
 
@@ -155,8 +155,8 @@ async def test_an_older_card_does_not_replace_a_newer_one(network: Neighbourhood
     made = time.time()
     peer.body = lambda: peer.card({**TOOL, "name": "good"}, now=made)
     with place.entered():
-        async with peer.listening(place.address), speaking(place.address) as announce:
-            await announce([peer.announcement()])
+        async with peer.listening(place.address), speaking(place.address) as speaker:
+            await speaker.announce(peer.announcement())
             await asyncio.to_thread(study.comes_to, kitchen="waiting")
 
             peer.body = lambda: peer.card(TOOL, now=made - 60)
@@ -184,8 +184,8 @@ async def test_poisoned_tools_steer_no_terminal_and_no_agent(network: Neighbourh
     ]
     peer.body = lambda: peer.card(*tools, name=f"kitchen{NASTY}", version=NASTY[:60])
     with place.entered():
-        async with peer.listening(place.address), speaking(place.address) as announce:
-            await announce([peer.announcement()])
+        async with peer.listening(place.address), speaking(place.address) as speaker:
+            await speaker.announce(peer.announcement())
             await looked_at([peer], 1, lambda: study.log)
             await asyncio.to_thread(wait_until, study.states, lambda: study.log)
             (name,) = study.peers()
