@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from zeroconf import DNSOutgoing, Zeroconf
+from zeroconf import DNSOutgoing, DNSPointer, Zeroconf
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+from zeroconf.const import _CLASS_IN, _FLAGS_AA, _FLAGS_QR_RESPONSE, _TYPE_PTR
 
 from toolcrib.lan.dns_sd import MCP_TYPE
 from toolcrib.model.peer import PeerAddress
@@ -123,20 +124,27 @@ def announced(peer_id: str, address: PeerAddress) -> AsyncServiceInfo:
     )
 
 
+def only_named(name: str) -> DNSOutgoing:
+    """That there is a service of this name, and nothing about it."""
+    packet = DNSOutgoing(_FLAGS_QR_RESPONSE | _FLAGS_AA)
+    packet.add_answer_at_time(DNSPointer(MCP_TYPE, _TYPE_PTR, _CLASS_IN, 4500, f"{name}.{MCP_TYPE}"), 0)
+    return packet
+
+
 class Speaker:
     """Announces services at once, as no honest program does: without asking whether the names are free."""
 
     def __init__(self, opened: Zeroconf) -> None:
         self._opened = opened
 
-    def send(self, packet: DNSOutgoing) -> None:
-        self._opened.async_send(packet)
+    async def send(self, *packets: DNSOutgoing) -> None:
+        for number, packet in enumerate(packets):
+            self._opened.async_send(packet)
+            if number % 10 == 9:
+                await asyncio.sleep(0.005)  # the network drops what comes too fast
 
     async def announce(self, *infos: AsyncServiceInfo) -> None:
-        for number, info in enumerate(infos):
-            self.send(self._opened.generate_service_broadcast(info, None))
-            if number % 50 == 49:
-                await asyncio.sleep(0.01)  # the network drops what comes too fast
+        await self.send(*(self._opened.generate_service_broadcast(info, None) for info in infos))
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from zeroconf import ServiceStateChange
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from tests.fakes import eventually
+from tests.peers.hand_made import announced, only_named, speaking
 from toolcrib.lan.dns_sd import MCP_TYPE, DnsSd
 from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.peers.addresses import own_addresses
@@ -53,7 +54,7 @@ async def test_a_machine_announces_the_tag_with_its_id_and_no_tool_and_says_good
 
 
 async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_not(tmp_path: Path) -> None:
-    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    own, other, elsewhere = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key", "far.key"))
     seen: list[Sighting] = []
     strange = AsyncServiceInfo(
         MCP_TYPE, f"printer.{MCP_TYPE}", port=9000, properties={"id": "7"}, server="printer.local."
@@ -63,7 +64,7 @@ async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_no
         f"far.{MCP_TYPE}",
         port=8666,
         addresses=[bytes((192, 0, 2, 1))],
-        properties={"id": Identity.kept_at(tmp_path / "far.key").peer_id},
+        properties={"id": elsewhere.peer_id},
         server="far.local.",
     )
     speaking = AsyncZeroconf(interfaces=["127.0.0.1"])
@@ -82,4 +83,39 @@ async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_no
         await speaking.async_unregister_all_services()
         await speaking.async_close()
 
-    assert {(one.peer_id, one.addresses, one.by) for one in seen} == {(other.peer_id, (PLACE,), "mdns")}
+    # Other tests may run at the same time, and are heard too.
+    ours = [one for one in seen if one.peer_id in {own.peer_id, other.peer_id, elsewhere.peer_id}]
+    assert {(one.peer_id, one.addresses, one.by) for one in ours} == {(other.peer_id, (PLACE,), "mdns")}
+
+
+async def test_names_that_nobody_stands_behind_delay_nobody(tmp_path: Path) -> None:
+    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    seen: list[Sighting] = []
+    finder = DnsSd(OWN, own_id=own.peer_id)
+    try:
+        await finder.start(seen.append)
+        async with speaking("127.0.0.1") as speaker:
+            await speaker.send(*(only_named(f"nobody{number}") for number in range(300)))
+            await speaker.announce(announced(other.peer_id, PLACE))
+            # Each of the others would be waited for, three seconds and eight at a time.
+            await eventually(lambda: other.peer_id in {one.peer_id for one in seen}, 5)
+    finally:
+        await finder.close()
+
+
+# Names that no service may have, and that can't be looked up.
+NONSENSE = ("bell\x07", "line\n", "\x1b[2J", f"{'x' * 50}.{'y' * 50}")
+
+
+async def test_names_that_no_service_may_have_do_not_end_the_search(tmp_path: Path) -> None:
+    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    seen: list[Sighting] = []
+    finder = DnsSd(OWN, own_id=own.peer_id)
+    try:
+        await finder.start(seen.append)
+        async with speaking("127.0.0.1") as speaker:
+            await speaker.send(*(only_named(f"{number}{NONSENSE[number % 4]}") for number in range(100)))
+            await speaker.announce(announced(other.peer_id, PLACE))
+            await eventually(lambda: other.peer_id in {one.peer_id for one in seen}, 5)
+    finally:
+        await finder.close()

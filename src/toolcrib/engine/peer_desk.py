@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 LOOK_SECONDS = 5.0
-# How many peers are looked at at once: those that are there, and those of whom that is not known.
+# How many peers are looked at at once: those that are there, those that came here, and those of whom somebody else spoke.
 MOST_LOOKS = 8
 MOST_DOUBTFUL_LOOKS = 4
 # How often a bootstrap node is asked for others.
@@ -92,6 +92,7 @@ class PeerDesk:
         self._complained: dict[str, float] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(MOST_LOOKS)
+        self._visitor_slots = asyncio.Semaphore(MOST_DOUBTFUL_LOOKS)
         self._doubtful_slots = asyncio.Semaphore(MOST_DOUBTFUL_LOOKS)
         self._own_etag = ""
         self._writing = asyncio.Lock()
@@ -138,7 +139,7 @@ class PeerDesk:
         addresses = self._source(host, card.port)
         if self._book.see(Sighting(caller_id, addresses, "card", card.etag), now) is None:
             raise PeerRefused("this machine does not want to know you", reason="refused")
-        self._posted.add(caller_id)
+        self._posted = {peer.peer_id for peer in self._book.all() if peer.peer_id in self._posted} | {caller_id}
         if not card.port and self._book.take_card(caller_id, card, b"", None, now) is not None:
             await self._has_card(caller_id, is_new=known is None or known.card is None or known.card.etag != card.etag)
         self._woken.set()
@@ -188,8 +189,13 @@ class PeerDesk:
 
     def _look_at(self, peer: KnownPeer) -> None:
         if peer.addresses:
-            slots = self._slots if _is_there(peer) else self._doubtful_slots
-            self._start(peer.peer_id, self._check(peer.peer_id), slots)
+            self._start(peer.peer_id, self._check(peer.peer_id), self._slots_for(peer))
+
+    def _slots_for(self, peer: KnownPeer) -> asyncio.Semaphore:
+        """So that no number of announcements of nobody holds up those that are there, or that come themselves."""
+        if _is_there(peer):
+            return self._slots
+        return self._visitor_slots if peer.peer_id in self._posted else self._doubtful_slots
 
     def _tell_all(self) -> None:
         """Ours is another card now: whoever is looked at gets it."""

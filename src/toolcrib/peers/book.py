@@ -139,7 +139,7 @@ class PeerBook:
         """A peer did not answer."""
         peer = self._peers.get(peer_id)
         if peer is not None:
-            self._checks.failed(peer_id, now)
+            self._checks.failed(peer_id, now, is_hearsay=_is_hearsay(peer))
             self._keep(replace(peer, away_since=now if peer.away_since is None else peer.away_since))
 
     def refused(self, peer_id: str, why: str, now: float) -> None:
@@ -255,6 +255,11 @@ def _merged(known: KnownPeer, new: tuple[PeerAddress, ...]) -> tuple[PeerAddress
     """New addresses before old ones, but behind the one at which it answered: anybody can announce others."""
     proved = known.addresses[:1] if known.seen_at is not None else ()
     return tuple(dict.fromkeys((*proved, *new, *known.addresses)))[:MOST_ADDRESSES]
+
+
+def _is_hearsay(peer: KnownPeer) -> bool:
+    """Whether others only spoke of it; what a person wrote down is more than that."""
+    return peer.seen_at is None and peer.trust == "seen" and peer.by != "static"
 
 
 def _has_heard(known: KnownPeer, hint: str) -> bool:
