@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -129,6 +130,29 @@ def test_a_thousand_announcements_leave_room_for_the_trusted() -> None:
     assert {KITCHEN.peer_id, GARAGE.peer_id, STRANGER.peer_id} <= {peer.peer_id for peer in opened.all()}
     # And nothing of those that never answered is written.
     assert [peer.peer_id for peer in opened.changes().saved] == [STRANGER.peer_id]
+
+
+def test_what_strangers_say_takes_only_so_much_room_and_one_host_only_a_part_of_it() -> None:
+    opened = book()
+    large = [definition(f"tool{number}", "x" * 1_000) for number in range(200)]
+
+    def take(number: int, host: str, definitions: Any = large) -> bool:
+        identity, place = Identity(number.to_bytes(32)), PeerAddress(host, 8666)
+        opened.see(Sighting(identity.peer_id, (place,), "mdns"), NOW)
+        with suppress(PeerRefused):
+            return (
+                opened.take_card(identity.peer_id, card_of(identity, f"n{number}", definitions), b"", place, NOW)
+                is not None
+            )
+        return False
+
+    assert [take(number, "10.0.0.66") for number in range(4)] == [True, True, False, False]
+    assert sum(take(number, f"10.0.1.{number}") for number in range(10, 90)) < 40
+    assert take(99, "10.0.0.7", large[:1])
+    opened.load([replace(known_peer(KITCHEN), trust="trusted")])
+    assert opened.take_card(KITCHEN.peer_id, card_of(KITCHEN, "kitchen", large), b"", ADDRESS, NOW) is not None
+    # Those that are kept already are not asked to leave.
+    assert take(0, "10.0.0.66")
 
 
 def test_where_a_person_decided_about_all_there_is_no_room_for_others() -> None:

@@ -100,8 +100,8 @@ async def elsewhere(writer: asyncio.StreamWriter) -> None:
 ANSWERS = {"endless": endless, "slow": slow, "bomb": bomb, "elsewhere": elsewhere, "never-head": never_head}
 
 
-def hostile_peer(kind: str, folder: Path) -> HandMadePeer:
-    peer = HandMadePeer(f"{POISON}-{kind}", folder)
+def hostile_peer(kind: str, folder: Path, more: str = "") -> HandMadePeer:
+    peer = HandMadePeer(f"{POISON}-{kind}{more}", folder)
     if kind in BODIES:
         peer.body = lambda: BODIES[kind](peer)
     else:
@@ -128,6 +128,7 @@ async def test_hostile_cards_reach_nobody_and_an_honest_peer_among_them_is_found
     folder = tmp_path / "neighbour"
     honest = HandMadePeer("honest", folder)
     hostile = [hostile_peer(kind, folder) for kind in (*BODIES, *ANSWERS)]
+    hostile += [hostile_peer("unsigned", folder, f"-{number}") for number in range(20)]
     before = study.most_memory_bytes
     with place.entered():
         async with AsyncExitStack() as opened:
@@ -141,6 +142,7 @@ async def test_hostile_cards_reach_nobody_and_an_honest_peer_among_them_is_found
     # What a person sees of the hostile ones is their ids, and that they are refused or did not answer.
     assert {where for where, text in said_by(study).items() if POISON in text} == set()
     assert {peer.server for peer in study.peers().values() if peer.card is not None} == {"peer-honest"}
+    assert 1 < study.log.count("is refused") <= 20
     assert study.most_memory_bytes - before < 48 * 1024 * 1024
     async with study.agent() as agent:
         for question in ("list_mcp_servers", "search_tools"):

@@ -35,6 +35,8 @@ MOST_DOUBTFUL_LOOKS = 4
 # How often a bootstrap node is asked for others.
 ASK_SECONDS = 60.0
 COMPLAINT_SECONDS = 3600.0
+# How many strangers may be complained about in that time: anybody can be as many as they like.
+MOST_COMPLAINTS = 20
 _HTTPS_PORT = 443
 _LOWEST_PORT = 1024
 
@@ -263,7 +265,7 @@ class PeerDesk:
         try:
             met = await meet(self._http, address, self._rules())
         except PeerRefused as refusal:
-            self._complain(str(address), refusal)
+            self._complain(str(address), refusal, is_stranger=False)
             return
         if self._book.see(Sighting(met.card.peer_id, (address,), by), self._now()) is not None:
             await self._met(met)
@@ -274,7 +276,7 @@ class PeerDesk:
         try:
             peer = self._book.take_card(peer_id, met.card, met.certificate, met.address, self._now())
         except PeerRefused as refusal:
-            self._complain(_named(before), refusal)
+            self._complain(_named(before), refusal, is_stranger=True)
             return
         if peer is not None:
             if before is not None and _is_there(before) and met.address != before.addresses[0]:
@@ -327,13 +329,14 @@ class PeerDesk:
 
     def _refuse(self, peer: KnownPeer, refusal: PeerRefused) -> None:
         self._book.refused(peer.peer_id, refusal.message, self._now())
-        self._complain(_named(peer), refusal)
+        self._complain(_named(peer), refusal, is_stranger=not peer.is_trusted)
 
-    def _complain(self, who: str, refusal: PeerRefused) -> None:
+    def _complain(self, who: str, refusal: PeerRefused, *, is_stranger: bool) -> None:
         """Say loudly that somebody is not who they should be, once an hour for each."""
         now = self._now()
         recent = {key: at for key, at in self._complained.items() if now - at < COMPLAINT_SECONDS}
-        if who not in recent and refusal.reason != "ourselves":
+        is_too_much = is_stranger and len(recent) >= MOST_COMPLAINTS
+        if who not in recent and refusal.reason != "ourselves" and not is_too_much:
             log.warning("%s is refused: %s", who, refusal.message)
             recent[who] = now
         self._complained = recent
