@@ -193,9 +193,10 @@ async def test_poisoned_tools_steer_no_terminal_and_no_agent(network: Neighbourh
             (name,) = study.peers()
             shown = [await asyncio.to_thread(study.toolcrib, *words) for words in _commands_about(name)]
             await asyncio.to_thread(wait_until, lambda: study.states()[name] == "trusted", lambda: study.log)
+            shown += (await asyncio.to_thread(said_by, study)).values()
 
     assert CONTROLS.search(name) is None
-    assert [CONTROLS.findall(text) for text in (*shown, *said_by(study).values())] == [[]] * (len(shown) + 5)
+    assert [CONTROLS.findall(text) for text in shown] == [[]] * len(shown)
     async with study.agent() as agent:
         await _is_listed(agent, name, study)
         answers = [
