@@ -83,7 +83,21 @@ def test_of_two_strangers_with_one_name_the_second_gets_the_end_of_its_id() -> N
     assert met(opened, GARAGE, "Kitchen").server == f"peer-Kitchen-{GARAGE.peer_id[-6:]}"
 
 
-@pytest.mark.parametrize("name", ["kitchen", "Kitchen", "kítchen"])
+# Among them letters of Cyrillic, Greek and full width, a space of no width, and signs that nobody looks at.
+LIKE_KITCHEN = (
+    "kitchen",
+    "Kitchen",
+    "kítchen",
+    "k\u0456tchen",
+    "\u039aitchen",
+    "\uff4bitchen",
+    "kit\u200bchen",
+    "kitchen.",
+)
+UNLIKE_KITCHEN = ("kitchen-2", "kitchens", "chicken", "\u53a8\u623f", "\u043a\u0443\u0445\u043d\u044f")
+
+
+@pytest.mark.parametrize("name", [*LIKE_KITCHEN, " kitchen ", "-kitchen_", "k1tchen", "kltchen", "K\u0406TCHEN"])
 def test_an_impostor_never_takes_a_trusted_name(name: str) -> None:
     opened = book()
     opened.load([known_peer(KITCHEN, "kitchen", trust="trusted")])
@@ -98,6 +112,14 @@ def test_an_impostor_never_takes_a_trusted_name(name: str) -> None:
     assert (impostor.card, impostor.trust) == (None, "seen")
     assert impostor.trouble == f"it claims the name of kitchen ({KITCHEN.peer_id})"
     assert impostor.server != "peer-kitchen"
+
+
+@pytest.mark.parametrize("name", UNLIKE_KITCHEN)
+def test_another_name_is_nobody_elses(name: str) -> None:
+    opened = book()
+    opened.load([known_peer(KITCHEN, "kitchen", trust="trusted"), known_peer(GARAGE, "\u4e66\u623f", trust="trusted")])
+
+    assert met(opened, STRANGER, name).title == name
 
 
 def test_a_stranger_that_changes_its_name_to_a_trusted_one_is_refused_too() -> None:
