@@ -16,7 +16,7 @@ from toolcrib.engine.own_card import OwnCard, SignedCard
 from toolcrib.engine.peer_round import Met, Rules, check, meet
 from toolcrib.engine.written_peers import WrittenPeers
 from toolcrib.errors import PeerRefused, ServerConnectionError, ToolcribError
-from toolcrib.model.peer import FoundBy, KnownPeer, PeerAddress, Sighting
+from toolcrib.model.peer import AgentCard, FoundBy, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.peers.addresses import OwnAddress, nearby
 from toolcrib.peers.book import BookChanges, BookLimits, PeerBook
@@ -142,9 +142,17 @@ class PeerDesk:
         if self._book.see(Sighting(caller_id, addresses, "card", card.etag), now) is None:
             raise PeerRefused("this machine does not want to know you", reason="refused")
         self._posted = {peer.peer_id for peer in self._book.all() if peer.peer_id in self._posted} | {caller_id}
-        if not card.port and self._book.take_card(caller_id, card, b"", None, now) is not None:
+        if not card.port and self._take_card(caller_id, card, now) is not None:
             await self._has_card(caller_id, is_new=known is None or known.card is None or known.card.etag != card.etag)
         self._woken.set()
+
+    def _take_card(self, caller_id: str, card: AgentCard, now: float) -> KnownPeer | None:
+        """The card of one that only calls, and so can't be asked for it."""
+        try:
+            return self._book.take_card(caller_id, card, b"", None, now)
+        except PeerRefused as refusal:
+            self._complain(_named(self._book.get(caller_id)), refusal, is_stranger=True)
+            raise
 
     def configure(self) -> None:
         """Let other settings hold from now on."""
