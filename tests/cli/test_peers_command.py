@@ -274,6 +274,27 @@ def test_a_name_of_nobody_is_told(around: Around, name: str, said: str) -> None:
     assert said in ran.err
 
 
+@pytest.mark.parametrize("claimed", [KITCHEN.peer_id[-8:], KITCHEN.peer_id[:12], "peer-kitchen"])
+def test_a_stranger_that_calls_itself_like_another_is_not_taken_for_it(around: Around, claimed: str) -> None:
+    around.see(around.kitchen())
+    around.see(known_peer(STRANGER, claimed, [ADD], now=time.time()))
+
+    for name in (KITCHEN.peer_id, "peer-kitchen"):
+        assert around.machine.run("peers", "show", name, "--json").json["peerId"] == KITCHEN.peer_id
+    ran = around.machine.run("peers", "trust", claimed, "--yes")
+    assert around.trust_of(f"peer-{claimed}") == "seen"
+    assert (ran.code, around.trust_of("peer-kitchen")) in {(0, "trusted"), (2, "seen")}
+
+
+def test_a_crowd_that_waits_keeps_nobody_from_being_trusted(around: Around) -> None:
+    for number in range(MOST_PENDING_PEERS):
+        around.see(known_peer(Identity(number.to_bytes(32)), f"nobody{number}", [ADD], now=time.time()))
+    around.see(around.kitchen())
+
+    assert around.machine.run("peers", "trust", "kitchen", "--yes").code == 0
+    assert around.trust_of("peer-kitchen") == "trusted"
+
+
 def test_trust_asks_first_and_twice_is_once(around: Around) -> None:
     around.see(around.kitchen())
     asked = around.machine.run("peers", "trust", "kitchen")

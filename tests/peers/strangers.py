@@ -8,11 +8,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 
-from tests.peers.machines import Machine
+from toolcrib.config.paths import Paths
 from toolcrib.model.peer import PeerAddress
 from toolcrib.peers.call_proof import proof_for
 from toolcrib.peers.card import own_card, signed_card
@@ -22,6 +22,19 @@ from toolcrib.peers.identity import Identity
 MCP_HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
 
+class Visited(Protocol):
+    """A machine with a port for peers."""
+
+    @property
+    def address(self) -> PeerAddress: ...
+
+    @property
+    def peer_id(self) -> str: ...
+
+    @property
+    def paths(self) -> Paths: ...
+
+
 class Stranger:
     """Somebody with a key; `client` believes any certificate, as only somebody careless or hostile would."""
 
@@ -29,12 +42,12 @@ class Stranger:
         self.identity = Identity.kept_at(folder / "peer.key")
         self.client = client
 
-    async def card_of(self, machine: Machine) -> dict[str, Any]:
+    async def card_of(self, machine: Visited) -> dict[str, Any]:
         response = await self.client.get(f"https://{machine.address}/agent/card")
         assert response.status_code == httpx2.codes.OK
         return dict(response.json())
 
-    def proof(self, machine: Machine) -> str:
+    def proof(self, machine: Visited) -> str:
         """A proof that this machine believes."""
         certificate = kept_certificate(machine.paths.peer_certificate, machine.peer_id)
         return proof_for(self.identity, machine.peer_id, certificate_hash(certificate), time.time())
@@ -44,12 +57,12 @@ class Stranger:
         given = {"version": "1", "definitions": [], "port": 0, "tls": "", "now": time.time(), **more}
         return signed_card(own_card(self.identity, name=name, **given), self.identity)
 
-    async def leave_card(self, machine: Machine, body: bytes | None = None) -> httpx2.Response:
+    async def leave_card(self, machine: Visited, body: bytes | None = None) -> httpx2.Response:
         headers = {"authorization": f"Bearer {self.proof(machine)}"}
         content = self.card() if body is None else body
         return await self.client.post(f"https://{machine.address}/agent/card", headers=headers, content=content)
 
-    async def ask(self, machine: Machine, method: str, proof: str | None = None, **params: Any) -> httpx2.Response:
+    async def ask(self, machine: Visited, method: str, proof: str | None = None, **params: Any) -> httpx2.Response:
         """A request of the handshake era, which has no session there."""
         given = self.proof(machine) if proof is None else proof
         headers = {**MCP_HEADERS, "mcp-protocol-version": "2025-06-18", "authorization": f"Bearer {given}"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -114,7 +115,21 @@ def test_of_two_strangers_with_one_name_the_second_gets_the_end_of_its_id() -> N
     assert met(opened, GARAGE, "Kitchen").server == f"peer-Kitchen-{GARAGE.peer_id[-6:]}"
 
 
-@pytest.mark.parametrize("name", ["kitchen", "Kitchen", "kítchen"])
+# Among them letters of Cyrillic, Greek and full width, a space of no width, and signs that nobody looks at.
+LIKE_KITCHEN = (
+    "kitchen",
+    "Kitchen",
+    "kítchen",
+    "k\u0456tchen",
+    "\u039aitchen",
+    "\uff4bitchen",
+    "kit\u200bchen",
+    "kitchen.",
+)
+UNLIKE_KITCHEN = ("kitchen-2", "kitchens", "chicken", "\u53a8\u623f", "\u043a\u0443\u0445\u043d\u044f")
+
+
+@pytest.mark.parametrize("name", [*LIKE_KITCHEN, " kitchen ", "-kitchen_", "k1tchen", "kltchen", "K\u0406TCHEN"])
 def test_an_impostor_never_takes_a_trusted_name(name: str) -> None:
     opened = book()
     opened.load([known_peer(KITCHEN, "kitchen", trust="trusted")])
@@ -129,6 +144,14 @@ def test_an_impostor_never_takes_a_trusted_name(name: str) -> None:
     assert (impostor.card, impostor.trust) == (None, "seen")
     assert impostor.trouble == f"it claims the name of kitchen ({KITCHEN.peer_id})"
     assert impostor.server != "peer-kitchen"
+
+
+@pytest.mark.parametrize("name", UNLIKE_KITCHEN)
+def test_another_name_is_nobody_elses(name: str) -> None:
+    opened = book()
+    opened.load([known_peer(KITCHEN, "kitchen", trust="trusted"), known_peer(GARAGE, "\u4e66\u623f", trust="trusted")])
+
+    assert met(opened, STRANGER, name).title == name
 
 
 def test_a_stranger_that_changes_its_name_to_a_trusted_one_is_refused_too() -> None:
@@ -161,6 +184,29 @@ def test_a_thousand_announcements_leave_room_for_the_trusted() -> None:
     assert {KITCHEN.peer_id, GARAGE.peer_id, STRANGER.peer_id} <= {peer.peer_id for peer in opened.all()}
     # And nothing of those that never answered is written.
     assert [peer.peer_id for peer in opened.changes().saved] == [STRANGER.peer_id]
+
+
+def test_what_strangers_say_takes_only_so_much_room_and_one_host_only_a_part_of_it() -> None:
+    opened = book()
+    large = [definition(f"tool{number}", "x" * 1_000) for number in range(200)]
+
+    def take(number: int, host: str, definitions: Any = large) -> bool:
+        identity, place = Identity(number.to_bytes(32)), PeerAddress(host, 8666)
+        opened.see(Sighting(identity.peer_id, (place,), "mdns"), NOW)
+        with suppress(PeerRefused):
+            return (
+                opened.take_card(identity.peer_id, card_of(identity, f"n{number}", definitions), b"", place, NOW)
+                is not None
+            )
+        return False
+
+    assert [take(number, "10.0.0.66") for number in range(4)] == [True, True, False, False]
+    assert sum(take(number, f"10.0.1.{number}") for number in range(10, 90)) < 40
+    assert take(99, "10.0.0.7", large[:1])
+    opened.load([replace(known_peer(KITCHEN), trust="trusted")])
+    assert opened.take_card(KITCHEN.peer_id, card_of(KITCHEN, "kitchen", large), b"", ADDRESS, NOW) is not None
+    # Those that are kept already are not asked to leave.
+    assert take(0, "10.0.0.66")
 
 
 def test_where_a_person_decided_about_all_there_is_no_room_for_others() -> None:

@@ -12,6 +12,7 @@ from zeroconf import ServiceStateChange
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from tests.fakes import eventually
+from tests.peers.hand_made import announced, only_named, speaking
 from toolcrib.lan.dns_sd import MCP_TYPE, DnsSd
 from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.model.peer_id import is_peer_id
@@ -94,3 +95,38 @@ async def test_other_peers_are_heard_and_we_ourselves_and_others_products_are_no
     told = {(one.peer_id, one.addresses, one.by) for one in seen if one.peer_id in ours}
     assert told == {(other.peer_id, (PLACE,), "mdns")}
     assert all(is_peer_id(one.peer_id) for one in seen)
+
+
+@pytest.mark.usefixtures("multicast")
+async def test_names_that_nobody_stands_behind_delay_nobody(tmp_path: Path) -> None:
+    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    seen: list[Sighting] = []
+    finder = DnsSd(OWN, own_id=own.peer_id)
+    try:
+        await finder.start(seen.append)
+        async with speaking("127.0.0.1") as speaker:
+            await speaker.send(*(only_named(f"nobody{number}") for number in range(300)))
+            await speaker.announce(announced(other.peer_id, PLACE))
+            # Each of the others would be waited for, three seconds and eight at a time.
+            await eventually(lambda: other.peer_id in {one.peer_id for one in seen}, 5)
+    finally:
+        await finder.close()
+
+
+# Names that no service may have, and that can't be looked up.
+NONSENSE = ("bell\x07", "line\n", "\x1b[2J", f"{'x' * 50}.{'y' * 50}")
+
+
+@pytest.mark.usefixtures("multicast")
+async def test_names_that_no_service_may_have_do_not_end_the_search(tmp_path: Path) -> None:
+    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    seen: list[Sighting] = []
+    finder = DnsSd(OWN, own_id=own.peer_id)
+    try:
+        await finder.start(seen.append)
+        async with speaking("127.0.0.1") as speaker:
+            await speaker.send(*(only_named(f"{number}{NONSENSE[number % 4]}") for number in range(100)))
+            await speaker.announce(announced(other.peer_id, PLACE))
+            await eventually(lambda: other.peer_id in {one.peer_id for one in seen}, 5)
+    finally:
+        await finder.close()

@@ -1,133 +1,156 @@
-"""Machines with a network between them: hosts of their own, found by multicast on their network cards."""
+"""Machines on hosts of their own: they find each other, use each other's tools, and notice who is gone and who is back."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
+from mcp import Client
 
-from tests.journeys.stdio_gateway import SCRIPTED_SERVER
-from tests.peers.netns import Host, hosts, why_not
+from tests.journeys.stdio_gateway import ask, execute, failure
+from tests.peers.host_machines import Neighbourhood, comes_true, meet, succeeds, wait_until
 
-BOUND_SECONDS = 30.0
-TOOLCRIB = (sys.executable, "-m", "toolcrib")
-
-
-class Machine:
-    """Toolcrib on a host, as `toolcrib serve --http`; every command runs on that host too."""
-
-    def __init__(self, host: Host, folder: Path, environment: dict[str, str], name: str, **discovery: Any) -> None:
-        self.host = host
-        self._environment = {**environment, "TOOLCRIB_HOME": str(folder)}
-        folder.mkdir()
-        self._log = folder / "serve.log"
-        peers = {"enabled": True, "advertise": True, "name": name, "checkInterval": 1, **discovery.pop("peers", {})}
-        (folder / "toolcrib.json").write_text(json.dumps({"discovery": {"peers": peers, **discovery}}))
-        self._serving = self.start()
-
-    def start(self) -> subprocess.Popen[str]:
-        with self._log.open("a") as log:
-            serving = (*TOOLCRIB, "serve", "--http", "--port", "0")
-            return self.host.start(*serving, env=self._environment, stdout=log, stderr=log)
-
-    def restart(self) -> None:
-        self._serving = self.start()
-
-    def kill(self) -> None:
-        """End it as a crash would: nobody is told."""
-        self._serving.send_signal(signal.SIGKILL)
-        self._serving.wait(BOUND_SECONDS)
-
-    def stop(self) -> None:
-        self._serving.terminate()
-        self._serving.wait(BOUND_SECONDS)
-
-    def toolcrib(self, *arguments: str) -> str:
-        """What a command says that must succeed."""
-        done = subprocess.run(
-            ["ip", "netns", "exec", self.host.name, *TOOLCRIB, *arguments],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_SECONDS,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stderr}\n{self._log.read_text()}"
-        return done.stdout
-
-    def states(self) -> dict[str, str]:
-        return {peer["name"]: peer["state"] for peer in json.loads(self.toolcrib("peers", "list", "--json"))["peers"]}
-
-    def comes_to(self, **states: str) -> None:
-        """Wait until its peers are in these states."""
-        wait_until(lambda: states.items() <= self.states().items(), lambda: f"{self.states()}\n{self._log.read_text()}")
+ECHO = "peer-kitchen", "desk__echo"
+pytestmark = pytest.mark.timeout(150)
 
 
-def wait_until(is_so: Callable[[], bool], told: Callable[[], str]) -> None:
-    deadline = time.monotonic() + BOUND_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.2)
+async def shown(agent: Client) -> set[str]:
+    return {one["name"] for one in (await ask(agent, "list_mcp_servers"))["servers"]}
 
 
-@pytest.fixture
-def three(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[Sequence[Machine]]:
-    """Kitchen, study and garden; the kitchen offers its tool `echo`."""
-    if reason := why_not():
-        pytest.skip(reason)
-    entry = {
-        "command": sys.executable,
-        "args": ["-I", "-S", str(SCRIPTED_SERVER), str(tmp_path / "desk.jsonl"), "legacy", "plain"],
-    }
-    with ExitStack() as held:
-        places = held.enter_context(hosts(3))
-        made = []
-        for place, name in zip(places, ("kitchen", "study", "garden"), strict=True):
-            more = {"servers": {"desk": entry}, "peers": {"expose": ["desk:echo"]}} if name == "kitchen" else {}
-            one = Machine(place, tmp_path / name, {**os.environ, **process_environment}, name, **more)
-            held.callback(one.stop)
-            made.append(one)
-        yield made
-
-
-@pytest.mark.timeout(150)
-def test_three_hosts_find_search_and_execute_and_a_pulled_cable_is_noticed(three: Sequence[Machine]) -> None:
-    kitchen, study, garden = three
-    kitchen.toolcrib("execute", "desk", "echo", "text=here")
-    garden.comes_to(kitchen="waiting", study="waiting")
-    study.comes_to(kitchen="waiting", garden="waiting")
+def test_three_hosts_find_each_other_and_one_searches_and_runs_a_tool_of_another(network: Neighbourhood) -> None:
+    kitchen, study, garden = network.with_desk("kitchen"), network.machine("study"), network.machine("garden")
     kitchen.comes_to(study="waiting", garden="waiting")
+    garden.comes_to(study="waiting", kitchen="waiting")
+    study.comes_to(kitchen="waiting", garden="waiting")
+    study.knows(kitchen)
+    assert "peer-kitchen" not in study.toolcrib("list", "--json")
+    assert "peer-kitchen  waiting" in study.toolcrib("peers", "list")
 
-    study.toolcrib("peers", "trust", "kitchen", "-y")
-    kitchen.toolcrib("peers", "trust", "study", "-y")
-    study.comes_to(kitchen="trusted")
-    assert "desk__echo" in study.toolcrib("search", "echo", "--json")
-    wait_until(lambda: _can_call(study), lambda: "the call does not work")
+    assert "is trusted" in study.toolcrib("peers", "trust", "kitchen", "-y")
+    assert "is trusted" in kitchen.toolcrib("peers", "trust", "study", "-y")
+    kitchen.comes_to(study="trusted")
 
-    kitchen.host.pull_cable()
-    study.comes_to(kitchen="away", garden="waiting")
-    kitchen.host.plug_in()
-    study.comes_to(kitchen="trusted")
-
-    kitchen.kill()
-    study.comes_to(kitchen="away")
-    kitchen.restart()
-    study.comes_to(kitchen="trusted")
-    wait_until(lambda: _can_call(study), lambda: "the call does not work")
+    (hit, *_) = json.loads(study.toolcrib("search", "repeat a text", "--json"))["results"]
+    assert (hit["server"], hit["tool"]) == ("peer-kitchen", "desk__echo")
+    wait_until(
+        lambda: "milk" in study.toolcrib("execute", "peer-kitchen", "desk__echo", "text=milk"), lambda: study.log
+    )
+    assert [one["params"]["arguments"] for one in network.desk.received("tools/call")] == [{"text": "milk"}]
+    assert "peer-kitchen" not in garden.toolcrib("list", "--json")
 
 
-def _can_call(machine: Machine) -> bool:
-    try:
-        answer = machine.toolcrib("execute", "peer-kitchen", "desk__echo", "text=over the wire", "--json")
-    except AssertionError:
-        return False
-    return "over the wire" in answer
+async def test_a_pulled_cable_ends_a_call_that_is_under_way_and_the_peer_is_back_with_the_cable(
+    network: Neighbourhood,
+) -> None:
+    kitchen, study = network.with_desk("kitchen", "echo", "wait"), network.machine("study")
+    meet(kitchen, study)
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+        waiting = asyncio.create_task(execute(agent, "peer-kitchen", "desk__wait"))
+        await comes_true(lambda: asyncio.to_thread(lambda: len(network.desk.received("tools/call")) > 1), study)
+
+        kitchen.host.pull_cable()
+        started = time.monotonic()
+        error = failure(await waiting)
+        assert time.monotonic() - started < 15
+        assert error["code"] == "SERVER_CONNECTION_ERROR"
+        assert "Outcome unknown" in error["hint"]
+        study.comes_to(kitchen="away")
+
+        kitchen.host.plug_in()
+        study.comes_to(kitchen="trusted")
+        network.desk.let_go()
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+
+
+async def test_a_killed_machine_is_away_and_back_with_its_key_on_another_port(network: Neighbourhood) -> None:
+    kitchen, study = network.with_desk("kitchen"), network.machine("study")
+    meet(kitchen, study)
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+        first = kitchen.peer_id, kitchen.port
+
+        kitchen.kill()
+        study.comes_to(kitchen="away")
+        kitchen.configure(port=first[1] + 1)
+        kitchen.start()
+        study.comes_to(kitchen="trusted")
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+
+    assert (kitchen.peer_id, kitchen.port) == (first[0], first[1] + 1)
+    assert list(study.peers()) == ["peer-kitchen"]
+    assert study.peers()["peer-kitchen"].addresses[0] == kitchen.address
+
+
+async def test_tools_of_a_machine_that_is_gone_too_long_are_withdrawn_and_shown_again_when_it_is_back(
+    network: Neighbourhood,
+) -> None:
+    kitchen, study = network.with_desk("kitchen"), network.machine("study", peers={"staleAfter": 4})
+    meet(kitchen, study)
+    async with study.agent() as agent:
+        await comes_true(lambda: _is_shown(agent), study)
+
+        kitchen.host.pull_cable()
+        await comes_true(lambda: _is_hidden(agent), study)
+        study.comes_to(kitchen="stale")
+        assert "desk__echo" not in json.dumps(await ask(agent, "search_tools", query="repeat a text"))
+        assert failure(await execute(agent, "peer-kitchen", "desk__echo", text="x"))["code"] == "SERVER_NOT_FOUND"
+
+        kitchen.host.plug_in()
+        await comes_true(lambda: _is_shown(agent), study)
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+
+
+async def test_a_tool_that_one_machine_offers_from_now_on_is_heard_of_on_the_other(network: Neighbourhood) -> None:
+    # Checks are rare here: what is heard in time was told.
+    kitchen, study = (
+        network.with_desk("kitchen", checkInterval=60),
+        network.machine("study", peers={"checkInterval": 60}),
+    )
+    meet(kitchen, study)
+
+    kitchen.configure(expose=["desk:echo", "desk:weather"])
+    wait_until(lambda: study.tools_of("kitchen") == {"desk__echo", "desk__weather"}, lambda: study.log, 15)
+
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+        await comes_true(lambda: _is_refused(agent, "desk__weather", "TOOL_PENDING"), study)
+        study.trust("kitchen")
+        await comes_true(lambda: succeeds(agent, "peer-kitchen", "desk__weather"), study)
+
+
+async def test_nobody_gets_through_one_machine_to_a_third_nor_to_what_is_not_offered(network: Neighbourhood) -> None:
+    kitchen = network.with_desk("kitchen")
+    study = network.machine("study", peers={"expose": ["*", "peer-kitchen", "peer-kitchen:*"]})
+    garden = network.machine("garden")
+    study.knows(kitchen)
+    for one, others in ((kitchen, ["study"]), (study, ["kitchen", "garden"]), (garden, ["study"])):
+        one.comes_to(**dict.fromkeys(others, "waiting"))
+        for other in others:
+            one.trust(other)
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+
+    async with garden.agent() as agent:
+        await comes_true(lambda: _is_shown(agent, "peer-study"), garden)
+        for name in ("peer-kitchen__desk__echo", "desk__echo", "peer-kitchen:desk__echo", "execute_tool"):
+            assert (await execute(agent, "peer-study", name, text="relayed")).is_error
+        assert (await execute(agent, "peer-kitchen", "desk__echo", text="relayed")).is_error
+
+    assert "relayed" not in json.dumps(network.desk.facts)
+    assert garden.tools_of("study") == set()
+
+
+async def _is_shown(agent: Client, server: str = "peer-kitchen") -> bool:
+    return server in await shown(agent)
+
+
+async def _is_hidden(agent: Client) -> bool:
+    return "peer-kitchen" not in await shown(agent)
+
+
+async def _is_refused(agent: Client, tool: str, code: str) -> bool:
+    return failure(await execute(agent, "peer-kitchen", tool))["code"] == code

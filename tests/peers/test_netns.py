@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.peers.netns import hosts, why_not
+from tests.peers.host_machines import wait_until
+from tests.peers.netns import hosts, need_hosts
 
 ANSWERING = """
 import socket
@@ -22,8 +26,7 @@ ASKING = "import socket, sys; print(socket.create_connection((sys.argv[1], 9000)
 
 
 def test_hosts_reach_each_other_until_a_cable_is_pulled() -> None:
-    if reason := why_not():
-        pytest.skip(reason)
+    need_hosts()
     with hosts(3) as (first, second, third):
         with first.start(sys.executable, "-c", ANSWERING, stdout=subprocess.PIPE) as server:
             try:
@@ -41,5 +44,57 @@ def test_hosts_reach_each_other_until_a_cable_is_pulled() -> None:
             finally:
                 server.kill()
         names = [host.name for host in (first, second, third)]
-    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
-    assert [name for name in names if name in left] == []
+    assert not _left(names)
+
+
+# Makes hosts, starts a program on one of them, and is still there when it is killed.
+LEAVING = """
+import sys, time
+from tests.peers.netns import hosts
+with hosts(2) as made:
+    program = made[0].start("sleep", "600")
+    print(program.pid, made[0].name, made[1].name, made[0].switch, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_run_left_is_removed_with_the_programs_on_it_and_nothing_else_is() -> None:
+    need_hosts()
+    root = Path(__file__).parent.parent.parent
+    with subprocess.Popen([sys.executable, "-c", LEAVING], stdout=subprocess.PIPE, text=True, cwd=root) as killed:
+        assert killed.stdout is not None
+        program, *names = killed.stdout.readline().split()
+        with hosts(1):
+            assert len(_left(names)) == 3, "a run that is under way is left alone"
+        killed.kill()
+        killed.wait()
+    assert len(_left(names)) == 3
+
+    with hosts(1):
+        assert not _left(names)
+        wait_until(lambda: not _is_running(int(program)), lambda: "the program still runs")
+
+
+def test_in_ci_it_is_a_failure_where_no_hosts_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        pytest.skip("only Linux has network namespaces")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception):
+        need_hosts()
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception):
+        need_hosts()
+
+
+def _left(names: list[str]) -> list[str]:
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    return [name for name in names if name in listed]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIG_DFL)
+    except ProcessLookupError:
+        return False
+    return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()

@@ -165,6 +165,14 @@ async def test_a_peer_that_does_not_answer_is_tried_after_1_2_3_4_5_seconds_and_
     assert office.known.away_since == missed[0]
 
 
+async def test_one_that_was_only_announced_is_asked_less_and_less(office: Office) -> None:
+    office.far.is_there = False
+    office.announce()
+    await office.pass_time(700)
+
+    assert [after - before for before, after in pairwise(office.far.looks)] == [1, 10, 60, 600]
+
+
 async def test_unseen_for_five_minutes_a_peer_has_no_tools_until_it_comes_back(office: Office) -> None:
     office.announce()
     await office.pass_time(1)

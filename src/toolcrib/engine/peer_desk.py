@@ -16,7 +16,7 @@ from toolcrib.engine.own_card import OwnCard, SignedCard
 from toolcrib.engine.peer_round import Met, Rules, check, meet
 from toolcrib.engine.written_peers import WrittenPeers
 from toolcrib.errors import PeerRefused, ServerConnectionError, ToolcribError
-from toolcrib.model.peer import FoundBy, KnownPeer, PeerAddress, Sighting
+from toolcrib.model.peer import AgentCard, FoundBy, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.peers.addresses import OwnAddress, nearby
 from toolcrib.peers.book import BookChanges, BookLimits, PeerBook
@@ -29,12 +29,14 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 LOOK_SECONDS = 5.0
-# How many peers are looked at at once: those that are there, and those of whom that is not known.
+# How many peers are looked at at once: those that are there, those that came here, and those of whom somebody else spoke.
 MOST_LOOKS = 8
 MOST_DOUBTFUL_LOOKS = 4
 # How often a bootstrap node is asked for others.
 ASK_SECONDS = 60.0
 COMPLAINT_SECONDS = 3600.0
+# How many strangers may be complained about in that time: anybody can be as many as they like.
+MOST_COMPLAINTS = 20
 _HTTPS_PORT = 443
 _LOWEST_PORT = 1024
 
@@ -92,6 +94,7 @@ class PeerDesk:
         self._complained: dict[str, float] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(MOST_LOOKS)
+        self._visitor_slots = asyncio.Semaphore(MOST_DOUBTFUL_LOOKS)
         self._doubtful_slots = asyncio.Semaphore(MOST_DOUBTFUL_LOOKS)
         self._own_etag = ""
         self._writing = asyncio.Lock()
@@ -138,10 +141,18 @@ class PeerDesk:
         addresses = self._source(host, card.port)
         if self._book.see(Sighting(caller_id, addresses, "card", card.etag), now) is None:
             raise PeerRefused("this machine does not want to know you", reason="refused")
-        self._posted.add(caller_id)
-        if not card.port and self._book.take_card(caller_id, card, b"", None, now) is not None:
+        self._posted = {peer.peer_id for peer in self._book.all() if peer.peer_id in self._posted} | {caller_id}
+        if not card.port and self._take_card(caller_id, card, now) is not None:
             await self._has_card(caller_id, is_new=known is None or known.card is None or known.card.etag != card.etag)
         self._woken.set()
+
+    def _take_card(self, caller_id: str, card: AgentCard, now: float) -> KnownPeer | None:
+        """The card of one that only calls, and so can't be asked for it."""
+        try:
+            return self._book.take_card(caller_id, card, b"", None, now)
+        except PeerRefused as refusal:
+            self._complain(_named(self._book.get(caller_id)), refusal, is_stranger=True)
+            raise
 
     def configure(self) -> None:
         """Let other settings hold from now on."""
@@ -188,8 +199,13 @@ class PeerDesk:
 
     def _look_at(self, peer: KnownPeer) -> None:
         if peer.addresses:
-            slots = self._slots if _is_there(peer) else self._doubtful_slots
-            self._start(peer.peer_id, self._check(peer.peer_id), slots)
+            self._start(peer.peer_id, self._check(peer.peer_id), self._slots_for(peer))
+
+    def _slots_for(self, peer: KnownPeer) -> asyncio.Semaphore:
+        """So that no number of announcements of nobody holds up those that are there, or that come themselves."""
+        if _is_there(peer):
+            return self._slots
+        return self._visitor_slots if peer.peer_id in self._posted else self._doubtful_slots
 
     def _tell_all(self) -> None:
         """Ours is another card now: whoever is looked at gets it."""
@@ -257,7 +273,7 @@ class PeerDesk:
         try:
             met = await meet(self._http, address, self._rules())
         except PeerRefused as refusal:
-            self._complain(str(address), refusal)
+            self._complain(str(address), refusal, is_stranger=False)
             return
         if self._book.see(Sighting(met.card.peer_id, (address,), by), self._now()) is not None:
             await self._met(met)
@@ -268,7 +284,7 @@ class PeerDesk:
         try:
             peer = self._book.take_card(peer_id, met.card, met.certificate, met.address, self._now())
         except PeerRefused as refusal:
-            self._complain(_named(before), refusal)
+            self._complain(_named(before), refusal, is_stranger=True)
             return
         if peer is not None:
             if before is not None and _is_there(before) and met.address != before.addresses[0]:
@@ -321,13 +337,14 @@ class PeerDesk:
 
     def _refuse(self, peer: KnownPeer, refusal: PeerRefused) -> None:
         self._book.refused(peer.peer_id, refusal.message, self._now())
-        self._complain(_named(peer), refusal)
+        self._complain(_named(peer), refusal, is_stranger=not peer.is_trusted)
 
-    def _complain(self, who: str, refusal: PeerRefused) -> None:
+    def _complain(self, who: str, refusal: PeerRefused, *, is_stranger: bool) -> None:
         """Say loudly that somebody is not who they should be, once an hour for each."""
         now = self._now()
         recent = {key: at for key, at in self._complained.items() if now - at < COMPLAINT_SECONDS}
-        if who not in recent and refusal.reason != "ourselves":
+        is_too_much = is_stranger and len(recent) >= MOST_COMPLAINTS
+        if who not in recent and refusal.reason != "ourselves" and not is_too_much:
             log.warning("%s is refused: %s", who, refusal.message)
             recent[who] = now
         self._complained = recent

@@ -45,15 +45,18 @@ class PeerReview:
         self._forget_tools = forget_tools
 
     def find(self, name: str) -> KnownPeer:
-        """A peer by the name of its server, with or without `peer-`, or by eight or more characters at an end of its id."""
+        """A peer by its id, by the name of its server, by that name without `peer-`, or by eight characters at an end of its id.
+
+        Names are chosen by peers: one that is like the id of another one, or like its name, finds neither.
+        """
         known = self.store.peers()
-        named = [peer for peer in known if name in {peer.server, peer.server.removeprefix(PEER_SERVER_PREFIX)}]
-        found = named or [peer for peer in known if _is_id(name, peer.peer_id)]
+        whole = [peer for peer in known if peer.peer_id == name] or [peer for peer in known if peer.server == name]
+        found = whole or [peer for peer in known if _is_meant(name, peer)]
         if len(found) == 1:
             return self._whole(found[0])
         close = nearest(name, [peer.server for peer in known])
         raise PeerNotFound(
-            f"several peers have an id like {name!r}" if found else f"no peer {name!r} is known",
+            f"several peers have a name or an id like {name!r}" if found else f"no peer {name!r} is known",
             hint="`toolcrib peers list --all` shows all of them.",
             nearest=[close] if close else [],
         )
@@ -61,19 +64,22 @@ class PeerReview:
     def propose(self, peer: KnownPeer) -> Proposal | None:
         """Enter what a peer offers as a proposal; None where nothing waits for a decision, or too many peers do."""
         peer = self._whole(peer)
-        if peer.card is None or (peer.is_trusted and not _differs(tool_changes(peer, peer.card.definitions or ()))):
+        if not _has_news(peer):
             return None
         waiting = [one for one in self._review.approvals.all("pending") if one.source == FROM_PEER]
         if len(waiting) >= MOST_PENDING_PEERS and all(one.launch != peer_launch(peer.peer_id) for one in waiting):
             return None
+        return self._entered(peer)
+
+    def _entered(self, peer: KnownPeer) -> Proposal | None:
         try:
             return self._review.propose(_request(peer), FROM_PEER)
         except ApprovalRefused:
             return None  # a person has refused it, or the places of all proposals are taken
 
     def proposal_for(self, peer: KnownPeer) -> Proposal:
-        """What a person who trusts this peer now agrees to; raises where nothing is known of its tools."""
-        if proposed := self.propose(peer):
+        """What a person who trusts this peer now agrees to, however many wait; raises where nothing is known of its tools."""
+        if _has_news(peer) and (proposed := self._entered(peer)):
             return proposed
         own = [one for one in self._review.approvals.all() if one.launch == peer_launch(peer.peer_id)]
         newest = max(own, key=lambda one: one.version, default=None)
@@ -156,13 +162,17 @@ def tool_changes(peer: KnownPeer, definitions: Sequence[Mapping[str, Any]]) -> T
     )
 
 
-def _differs(changes: ToolChanges) -> bool:
-    # A tool that is gone needs no decision.
+def _has_news(peer: KnownPeer) -> bool:
+    """Whether it offers something that nobody agreed to; a tool that is gone needs no decision."""
+    if peer.card is None or not peer.is_trusted:
+        return peer.card is not None
+    changes = tool_changes(peer, peer.card.definitions or ())
     return bool(changes.new or changes.changed)
 
 
-def _is_id(text: str, peer_id: str) -> bool:
-    return len(text) >= _LEAST_ID_CHARACTERS and (peer_id.startswith(text) or peer_id.endswith(text))
+def _is_meant(text: str, peer: KnownPeer) -> bool:
+    is_id = len(text) >= _LEAST_ID_CHARACTERS and (peer.peer_id.startswith(text) or peer.peer_id.endswith(text))
+    return is_id or peer.server.removeprefix(PEER_SERVER_PREFIX) == text
 
 
 def _request(peer: KnownPeer) -> ProposalRequest:

@@ -7,10 +7,9 @@ import hashlib
 import ipaddress
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
-from zeroconf import NonUniqueNameException, ServiceStateChange
+from zeroconf import BadTypeInNameException, NonUniqueNameException, ServiceStateChange
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from toolcrib.model.peer import AgentCard, PeerAddress, Sighting
@@ -37,6 +36,7 @@ class DnsSd:
         self._own_id = own_id
         self._tag = tag
         self._types = (MCP_TYPE, f"_{tag}._tcp.local.")
+        self._seen: Callable[[Sighting], None] = lambda _: None
         self._zeroconf: AsyncZeroconf | None = None
         self._browser: AsyncServiceBrowser | None = None
         self._announced: list[AsyncServiceInfo] = []
@@ -49,8 +49,9 @@ class DnsSd:
         hosts = [str(one.ip) for one in self._own if one.version == 4]
         if not hosts:
             raise OSError("no chosen interface has an IPv4 address")
+        self._seen = seen
         self._zeroconf = AsyncZeroconf(interfaces=hosts)
-        self._working = [asyncio.create_task(self._resolve(self._zeroconf, seen)) for _ in range(MOST_RESOLVED_AT_ONCE)]
+        self._working = [asyncio.create_task(self._resolve(self._zeroconf)) for _ in range(MOST_RESOLVED_AT_ONCE)]
         self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, list(self._types), handlers=[self._noticed])
 
     async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress]) -> None:
@@ -104,29 +105,43 @@ class DnsSd:
         )
 
     def _noticed(self, zeroconf: Any, service_type: str, name: str, state_change: ServiceStateChange) -> None:
-        """Called by zeroconf for every packet: only the name is kept here."""
-        del zeroconf
+        """Called by zeroconf for every packet: what it says in full is told at once, any other name waits its turn."""
         if state_change is ServiceStateChange.Removed:
             return  # it is gone when it does not answer, whatever somebody says
-        self._queued.pop((service_type, name), None)
+        try:
+            info = AsyncServiceInfo(service_type, name)
+        except BadTypeInNameException:
+            log.debug("%r is announced, which is no name", name[:100])
+            return
+        if info.load_from_cache(zeroconf):
+            # Not behind those that wait: anybody can announce many names and nothing more, and each costs seconds.
+            self._tell(info)
+        else:
+            self._wait_in_line((service_type, name))
+
+    def _wait_in_line(self, queued: tuple[str, str]) -> None:
+        self._queued.pop(queued, None)
         if len(self._queued) >= MOST_QUEUED:
             del self._queued[next(iter(self._queued))]
-        self._queued[service_type, name] = None
+        self._queued[queued] = None
         self._woken.set()
 
-    async def _resolve(self, zeroconf: AsyncZeroconf, seen: Callable[[Sighting], None]) -> None:
+    async def _resolve(self, zeroconf: AsyncZeroconf) -> None:
         while True:
             while not self._queued:
                 self._woken.clear()
                 await self._woken.wait()
             kind, name = next(iter(self._queued))
             del self._queued[kind, name]
-            info = AsyncServiceInfo(kind, name)
-            with suppress(OSError):
+            try:
+                info = AsyncServiceInfo(kind, name)
                 if await info.async_request(zeroconf.zeroconf, RESOLVE_SECONDS * 1000):
-                    self._tell(info, seen)
+                    self._tell(info)
+            except Exception:
+                # Whatever a stranger says must not end the search for others.
+                log.debug("%r is announced, and can't be looked up", name[:100], exc_info=True)
 
-    def _tell(self, info: AsyncServiceInfo, seen: Callable[[Sighting], None]) -> None:
+    def _tell(self, info: AsyncServiceInfo) -> None:
         told = {key.decode(errors="replace"): value or b"" for key, value in info.properties.items()}
         peer_id = told.get("id", b"").decode(errors="replace")
         if not is_peer_id(peer_id) or peer_id == self._own_id:
@@ -135,7 +150,7 @@ class DnsSd:
         addresses = nearby(info.parsed_scoped_addresses(), info.port or 0, self._own)
         if addresses:
             hint = told.get("c", b"").decode(errors="replace")[:HINT_CHARACTERS]
-            seen(Sighting(peer_id, addresses, "mdns", hint))
+            self._seen(Sighting(peer_id, addresses, "mdns", hint))
         else:
             log.debug("%s is announced at no address of our networks", info.name[:100])
 

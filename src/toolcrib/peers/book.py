@@ -9,6 +9,7 @@ from toolcrib.errors import PeerRefused
 from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.peer_id import is_peer_id
 from toolcrib.peers.addresses import MOST_ADDRESSES
+from toolcrib.peers.card_room import CardRoom
 from toolcrib.peers.checks import Checks
 from toolcrib.peers.names import name_for, unnamed, whose_name
 
@@ -49,6 +50,7 @@ class PeerBook:
         self._changed: set[str] = set()
         self._dropped: set[str] = set()
         self._checks = Checks(self._limits.check_seconds)
+        self._room = CardRoom()
 
     def configure(self, limits: BookLimits) -> None:
         self._limits = limits
@@ -105,11 +107,15 @@ class PeerBook:
     def take_card(
         self, peer_id: str, card: AgentCard, certificate: bytes, address: PeerAddress | None, now: float
     ) -> KnownPeer | None:
-        """A peer sent its card from this address; PeerRefused where it claims the name of one that is trusted."""
+        """A peer sent its card from this address; PeerRefused where it claims the name of one that is trusted.
+
+        So is a stranger's where too much of strangers is kept already.
+        """
         peer = self._peers.get(peer_id)
         if peer is None or peer.trust == "blocked":
             return None
         self._refuse_impostor(peer, card, now)
+        self._refuse_crowd(peer, card, address, now)
         # Where it answered comes first, whatever others say about where it is.
         addresses = peer.addresses if address is None else tuple(dict.fromkeys((address, *peer.addresses)))
         is_named = peer.seen_at is not None or peer.is_trusted
@@ -140,7 +146,7 @@ class PeerBook:
         """A peer did not answer."""
         peer = self._peers.get(peer_id)
         if peer is not None:
-            self._checks.failed(peer_id, now)
+            self._checks.failed(peer_id, now, is_hearsay=_is_hearsay(peer))
             self._keep(replace(peer, away_since=now if peer.away_since is None else peer.away_since))
 
     def refused(self, peer_id: str, why: str, now: float) -> None:
@@ -244,6 +250,17 @@ class PeerBook:
             "If they are two machines, give one another name (`peers.name`).",
         )
 
+    def _refuse_crowd(self, peer: KnownPeer, card: AgentCard, address: PeerAddress | None, now: float) -> None:
+        if peer.is_trusted or (peer.card is not None and peer.card.etag == card.etag):
+            return
+        others = [one for one in self._peers.values() if one.trust == "seen" and one.peer_id != peer.peer_id]
+        try:
+            self._room.check(card, address.host if address is not None else "", others)
+        except PeerRefused as refusal:
+            self._checks.failed(peer.peer_id, now, is_hearsay=True)
+            self._keep(replace(peer, trouble=refusal.message))
+            raise
+
     def _is_taken(self, name: str) -> bool:
         return any(peer.server.lower() == name.lower() for peer in self._peers.values())
 
@@ -263,6 +280,11 @@ def _merged(known: KnownPeer, new: tuple[PeerAddress, ...]) -> tuple[PeerAddress
     """New addresses before old ones, but behind the one at which it answered: anybody can announce others."""
     proved = known.addresses[:1] if known.seen_at is not None else ()
     return tuple(dict.fromkeys((*proved, *new, *known.addresses)))[:MOST_ADDRESSES]
+
+
+def _is_hearsay(peer: KnownPeer) -> bool:
+    """Whether others only spoke of it; what a person wrote down is more than that."""
+    return peer.seen_at is None and peer.trust == "seen" and peer.by != "static"
 
 
 def _has_heard(known: KnownPeer, hint: str) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 # After each failure in a row; from then on at the usual times.
 RETRY_SECONDS = (1.0, 2.0, 3.0, 4.0, 5.0)
+# The same for one that never answered, and the last of them from then on: anybody can announce many that are not there, and
+# each time they are asked takes as long as it may.
+HEARSAY_SECONDS = (1.0, 10.0, 60.0, 600.0)
 _LEAST_SECONDS = 1.0
 
 
@@ -35,9 +38,10 @@ class Checks:
         self._failures.pop(peer_id, None)
         self._next[peer_id] = now + self._check_seconds
 
-    def failed(self, peer_id: str, now: float) -> None:
+    def failed(self, peer_id: str, now: float, *, is_hearsay: bool = False) -> None:
         failures = self._failures[peer_id] = self._failures.get(peer_id, 0) + 1
-        wait = RETRY_SECONDS[failures - 1] if failures <= len(RETRY_SECONDS) else self._check_seconds
+        waits, usual = (HEARSAY_SECONDS, HEARSAY_SECONDS[-1]) if is_hearsay else (RETRY_SECONDS, self._check_seconds)
+        wait = waits[failures - 1] if failures <= len(waits) else usual
         self._next[peer_id] = now + wait
 
     def forget(self, peer_id: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 MOST_CONNECTIONS = 128
 MOST_BODY_BYTES = 1024 * 1024
 IDLE_SECONDS = 60
+CARD_SECONDS = 10.0
 CLOSING_SECONDS = 5.0
 
 
@@ -89,14 +90,20 @@ class PeerApp:
         return Response(card.body, media_type="application/json", headers=headers)
 
     async def _take_card(self, request: Request) -> Response:
-        body = await _bounded_body(request, self._settings().peers_max_card_bytes)
+        try:
+            async with asyncio.timeout(CARD_SECONDS):
+                body = await _bounded_body(request, self._settings().peers_max_card_bytes)
+        except (TimeoutError, ClientDisconnect):
+            return JSONResponse({"error": "the card did not come in time"}, 408, {"connection": "close"})
         if body is None:
             return JSONResponse({"error": "the card is too large"}, 413)
         host = request.client.host if request.client is not None else ""
         try:
             await self._desk.take_posted(body, request.scope[CALLER_IN_SCOPE], host)
         except PeerRefused as refusal:
-            return JSONResponse({"error": refusal.message}, 403)
+            # Not whose name it claims: that is nobody's business.
+            words = "this machine does not want to know you" if refusal.reason == "impostor" else refusal.message
+            return JSONResponse({"error": words}, 403)
         return await self._show_card(request)
 
     async def _introduce(self, _: Request) -> Response:

@@ -28,6 +28,8 @@ POLICY_VIOLATION = 1008
 # How often cards may be left here, and others asked for: by one machine, and by all.
 CARDS_PER_HOST = RateLimitConfig(1, 2)
 CARDS_IN_ALL = RateLimitConfig(10, 20)
+# How many that are not trusted may do so at once.
+MOST_GREETED = 16
 MCP_PATH = "/mcp"
 PEERS_PATH = "/agent/peers"
 
@@ -56,6 +58,7 @@ class PeerGuard:
         self._max_calls = max_calls
         self._now = now
         self._running: Counter[str] = Counter()
+        self._greeted = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -82,7 +85,7 @@ class PeerGuard:
         if peer is not None and peer.trust == "blocked":
             await _refuse(403, "this machine does not want to know you")(scope, receive, send)
         elif scope["path"] in (*CARD_PATHS, PEERS_PATH):
-            await self._greet(caller, scope, receive, send)
+            await self._greet(caller, peer, scope, receive, send)
         elif peer is None or not peer.is_trusted:
             words = "the person at this machine has not decided about you yet: `toolcrib peers trust` there"
             await _refuse(403, words)(scope, receive, send)
@@ -98,14 +101,29 @@ class PeerGuard:
             raise PeerRefused("a proof of who you are is needed", reason="unsigned")
         return caller_of_proof(proof.strip(), own_id=self._own_id, own_hash=self._own_hash, now=self._now())
 
-    async def _greet(self, caller: str, scope: Scope, receive: Receive, send: Send) -> None:
-        host = str(scope["client"][0]) if scope.get("client") else ""
-        wait = await self._limiter.try_acquire(f"card of {host}", CARDS_PER_HOST)
-        wait = wait or await self._limiter.try_acquire("cards of peers", CARDS_IN_ALL)
+    async def _greet(self, caller: str, peer: KnownPeer | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Anybody may leave a card or ask for others, but strangers only a few at a time, and none in the way of a trusted peer."""
+        given = {**scope, CALLER_IN_SCOPE: caller}
+        wait = await self._wait_of(caller, peer, scope)
         if wait:
             await _too_often(wait)(scope, receive, send)
+        elif peer is not None and peer.is_trusted:
+            await self._app(given, receive, send)
+        elif self._greeted >= MOST_GREETED:
+            await _too_often(1)(scope, receive, send)
         else:
-            await self._app({**scope, CALLER_IN_SCOPE: caller}, receive, send)
+            self._greeted += 1
+            try:
+                await self._app(given, receive, send)
+            finally:
+                self._greeted -= 1
+
+    async def _wait_of(self, caller: str, peer: KnownPeer | None, scope: Scope) -> float:
+        if peer is not None and peer.is_trusted:
+            return await self._limiter.try_acquire(f"card of {caller}", CARDS_PER_HOST)
+        host = str(scope["client"][0]) if scope.get("client") else ""
+        wait = await self._limiter.try_acquire(f"card of {host}", CARDS_PER_HOST)
+        return wait or await self._limiter.try_acquire("cards of peers", CARDS_IN_ALL)
 
     async def _serve(self, peer: KnownPeer, scope: Scope, receive: Receive, send: Send) -> None:
         key = f"peer:{peer.peer_id}"

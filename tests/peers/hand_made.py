@@ -1,0 +1,165 @@
+"""Peers made by hand, which serve whatever card they like and announce whatever they like."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from zeroconf import DNSOutgoing, DNSPointer, Zeroconf
+from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+from zeroconf.const import _CLASS_IN, _FLAGS_AA, _FLAGS_QR_RESPONSE, _TYPE_PTR
+
+from toolcrib.lan.dns_sd import MCP_TYPE
+from toolcrib.model.peer import PeerAddress
+from toolcrib.peers.card import own_card, signed_card
+from toolcrib.peers.certificate import certificate_hash, kept_certificate, server_context
+from toolcrib.peers.identity import Identity
+from toolcrib.peers.signatures import canonical, signature_of
+
+OK_HEAD = b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class HandMadePeer:
+    """A peer with a real key and a real certificate; `answer` is all that it says, and `asked` what it was asked for."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.name = name
+        self.identity = Identity.kept_at(folder / f"{name}.key")
+        self.pem = folder / f"{name}.pem"
+        self.tls = certificate_hash(kept_certificate(self.pem, self.identity.peer_id))
+        self.address = PeerAddress("", 0)
+        self.asked: list[str] = []
+        self.body: Callable[[], bytes] = self.card
+        self.answer: Callable[[asyncio.StreamWriter], Awaitable[None]] = self._answer_with_body
+        self.others: dict[str, bytes] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+
+    @property
+    def peer_id(self) -> str:
+        return self.identity.peer_id
+
+    @property
+    def looks(self) -> int:
+        """How often its card was asked for."""
+        return sum(line.startswith("GET /agent/card") for line in self.asked)
+
+    def document(self, *tools: Mapping[str, Any], now: float | None = None, **changes: Any) -> dict[str, Any]:
+        """Its card before it is signed, with these definitions of tools."""
+        given = {"version": "1", "port": self.address.port, "tls": self.tls, "now": now or time.time()}
+        card = own_card(self.identity, name=self.name, definitions=[], **given)
+        document: dict[str, Any] = json.loads(signed_card(card, self.identity))
+        del document["signatures"], document["etag"]
+        return {**document, "tools": list(tools), "toolCount": len(tools), **changes}
+
+    def signed(self, document: Mapping[str, Any], by: Identity | None = None) -> bytes:
+        signature = signature_of(document, by or self.identity, "agent-card+jws")
+        return canonical({**document, "signatures": [signature]})
+
+    def card(self, *tools: Mapping[str, Any], **changes: Any) -> bytes:
+        return self.signed(self.document(*tools, **changes))
+
+    def announcement(self) -> AsyncServiceInfo:
+        """What it says on the network."""
+        return announced(self.peer_id, self.address)
+
+    @asynccontextmanager
+    async def listening(self, host: str, port: int = 0) -> AsyncIterator[HandMadePeer]:
+        server = await asyncio.start_server(self._came, host, port, ssl=server_context(self.pem), backlog=100)
+        self.address = PeerAddress(host, server.sockets[0].getsockname()[1])
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in self._answering:
+                task.cancel()
+            await asyncio.gather(*self._answering, return_exceptions=True)
+
+    def _came(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            request = head.partition("\r\n")[0]
+            self.asked.append(request)
+            path = request.split(" ")[1]
+            if path == "/agent/card":
+                await self.answer(writer)
+            else:
+                writer.write(_whole(self.others[path]) if path in self.others else NOT_FOUND)
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # whoever asked had enough
+        finally:
+            writer.close()
+
+    async def _answer_with_body(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(_whole(self.body()))
+
+
+def _whole(body: bytes) -> bytes:
+    return OK_HEAD + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def announced(peer_id: str, address: PeerAddress) -> AsyncServiceInfo:
+    """What somebody with this id would say on the network, or somebody else says falsely."""
+    short = peer_id[-12:]
+    return AsyncServiceInfo(
+        MCP_TYPE,
+        f"{short}.{MCP_TYPE}",
+        port=address.port,
+        addresses=[socket.inet_aton(address.host)],
+        properties={"v": "1", "id": peer_id},
+        server=f"{short}.local.",
+    )
+
+
+def only_named(name: str) -> DNSOutgoing:
+    """That there is a service of this name, and nothing about it."""
+    packet = DNSOutgoing(_FLAGS_QR_RESPONSE | _FLAGS_AA)
+    packet.add_answer_at_time(DNSPointer(MCP_TYPE, _TYPE_PTR, _CLASS_IN, 4500, f"{name}.{MCP_TYPE}"), 0)
+    return packet
+
+
+class Speaker:
+    """Announces services at once, as no honest program does: without asking whether the names are free."""
+
+    def __init__(self, opened: Zeroconf) -> None:
+        self._opened = opened
+
+    async def send(self, *packets: DNSOutgoing) -> None:
+        for number, packet in enumerate(packets):
+            self._opened.async_send(packet)
+            if number % 10 == 9:
+                await asyncio.sleep(0.005)  # the network drops what comes too fast
+
+    async def announce(self, *infos: AsyncServiceInfo) -> None:
+        await self.send(*(self._opened.generate_service_broadcast(info, None) for info in infos))
+
+
+@asynccontextmanager
+async def speaking(host: str) -> AsyncIterator[Speaker]:
+    opened = AsyncZeroconf(interfaces=[host])
+    await opened.zeroconf.async_wait_for_start()
+    try:
+        yield Speaker(opened.zeroconf)
+    finally:
+        await opened.async_close()
+
+
+async def looked_at(peers: Sequence[HandMadePeer], times: int, told: Callable[[], str], seconds: float = 30) -> None:
+    """Wait until each of these was asked for its card so often."""
+    deadline = time.monotonic() + seconds
+    while missing := [peer.name for peer in peers if peer.looks < times]:
+        assert time.monotonic() < deadline, f"not looked at: {missing}\n{told()}"
+        await asyncio.sleep(0.05)
