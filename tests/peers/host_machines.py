@@ -157,10 +157,14 @@ class HostMachine:
 
     def tools_of(self, name: str) -> set[str] | None:
         """The tools in the card of a peer; None where there is no card."""
-        peer = self.peers().get(f"peer-{name}")
-        return (
-            {str(one["name"]) for one in peer.card.definitions} if peer is not None and peer.card is not None else None
-        )
+        brief = self.peers().get(f"peer-{name}")
+        if brief is None:
+            return None
+        with closing(open_peer_store(self.paths)) as store:
+            peer = store.peer(brief.peer_id)
+        if peer is None or peer.card is None:
+            return None
+        return {str(one["name"]) for one in peer.card.definitions or ()}
 
     def knows(self, other: HostMachine) -> None:
         """Wait until it knows the tools of another."""
