@@ -11,6 +11,8 @@ from toolcrib.peers.card import read_card
 from toolcrib.peers.certificate import certificate_hash
 from toolcrib.upstream.peer_http import Looked
 
+LOOK_SECONDS = 5.0
+
 
 class CardReader(Protocol):
     """Whoever gets cards from addresses."""
