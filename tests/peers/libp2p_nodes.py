@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.lan.libp2p_process import Libp2pProcess, NodeSettings
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, Libp2pProcess, NodeSettings
 from toolcrib.lan.protocols import OnAsked
 from toolcrib.peers.identity import Identity
 
@@ -30,6 +30,11 @@ needs_libp2p = pytest.mark.skipif(
 
 async def nobody(_: str, __: str, ___: bytes) -> bytes:
     return b"{}"
+
+
+async def named_kitchen(_: str, protocol: str, body: bytes) -> bytes:
+    """Whoever asks gets a card with a name and nothing else."""
+    return b'{"name":"kitchen"}' if protocol == CARD_PROTOCOL and not body else b"{}"
 
 
 @dataclass
@@ -51,7 +56,8 @@ class Node:
         return self.process.addresses[0]
 
     async def ask(self, other: Node, protocol: str, body: bytes, seconds: float = 20.0) -> bytes:
-        return await self.process.ask(other.peer_id, protocol, body, seconds, other.process.addresses)
+        await self.process.connect(other.peer_id, other.process.addresses, seconds)
+        return await self.process.ask(other.peer_id, protocol, body, seconds)
 
 
 def environment() -> dict[str, str]:

@@ -15,7 +15,6 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.engine import Engine, Opener
 from toolcrib.engine.from_settings import link_opener
-from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.open_gateway import open_home
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import opened_peer_review
@@ -136,9 +135,7 @@ async def machine(
     fakes = FakeServers(*servers)
     opener = _Reached(fakes)
     async with open_home(settings=chosen, env=env, opener=opener) as (engine, gateway):
-        opener.links = link_opener(
-            lambda: engine.settings, engine.paths, env, LateRoutes(lambda: engine.settings, engine.paths)
-        )
+        opener.links = link_opener(lambda: engine.settings, engine.paths, env, engine.peer_routes)
         one = Machine(folder, chosen, engine, gateway, fakes, None)  # type: ignore[arg-type]
         one.face = PeerFace(engine, lambda: one.settings, lambda: nullcontext(gateway))
         leaving = asyncio.Event()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.peers.cards import GARAGE, KITCHEN, card_of
-from tests.peers.libp2p_nodes import PYTHON, Node, environment, needs_libp2p, nobody, node, until
+from tests.peers.libp2p_nodes import PYTHON, Node, environment, named_kitchen, needs_libp2p, nobody, node, until
 from tests.peers.test_peer_bridge import bridged
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.errors import ExtraMissing, ServerConnectionError
@@ -63,7 +63,7 @@ def signed(letter: str) -> bytes:
 
 
 @needs_libp2p
-async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
+async def test_nodes_exchange_cards_and_run_tools(tmp_path: Path) -> None:
     """Cards are exchanged, tools found and run; the ids are those of the same keys elsewhere."""
     async with (
         bridged() as (bridge, notes),
@@ -71,14 +71,13 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
         node(GARAGE_LETTER, tmp_path) as garage,
     ):
         assert kitchen.address.endswith(f"/p2p/{KITCHEN.peer_id}")
-        await kitchen.process.announce(signed(KITCHEN_LETTER))
-        await garage.process.dial(kitchen.address)
-        await until(lambda: garage.found)
-        assert garage.found == [(KITCHEN.peer_id, (kitchen.address,), "static")]
-
+        assert await garage.process.connect(KITCHEN.peer_id, [kitchen.address], 20.0) == kitchen.address
         theirs = await garage.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
         assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
         await until(lambda: GARAGE.peer_id in bridge.cards)
+        # Where it listens itself came with it, so that it can be asked too.
+        await until(lambda: kitchen.found)
+        assert kitchen.found[0] == (GARAGE.peer_id, (garage.address,), "libp2p")
 
         async with asking(garage, kitchen) as gateway:
             await gateway.list_tools("peer-kitchen")
@@ -98,7 +97,6 @@ async def test_a_stranger_over_libp2p_gets_our_card_and_nothing_else(tmp_path: P
         node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen,
         node(STRANGER_LETTER, tmp_path) as stranger,
     ):
-        await kitchen.process.announce(signed(KITCHEN_LETTER))
         # Garage is trusted, but its card does not make the stranger Garage.
         theirs = await stranger.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
         assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
@@ -119,7 +117,7 @@ async def test_whoever_answers_with_another_key_is_not_spoken_to(tmp_path: Path)
     async with node(STRANGER_LETTER, tmp_path, hear) as stranger, node(GARAGE_LETTER, tmp_path) as garage:
         claimed = stranger.address.replace(stranger.peer_id, KITCHEN.peer_id)
         with pytest.raises(ServerConnectionError):
-            await garage.process.ask(KITCHEN.peer_id, MCP_PROTOCOL, b"{}", 10.0, [claimed])
+            await garage.process.connect(KITCHEN.peer_id, [claimed], 10.0)
 
     assert heard == []
 
@@ -165,16 +163,14 @@ async def other_program(code: str, *arguments: str) -> str:
 
 @needs_libp2p
 async def test_plaintext_is_refused(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen:
         assert "got" in await other_program(_PLAINTEXT, kitchen.address, "noise")
         assert "got" not in await other_program(_PLAINTEXT, kitchen.address, "plain")
 
 
 @needs_libp2p
 async def test_idle_connections_do_not_keep_a_peer_out_of_libp2p(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
         port = int(kitchen.address.split("/")[4])
         with ExitStack() as idle:
             for _ in range(1_000):
@@ -205,19 +201,19 @@ async def test_nodes_find_each_other_by_multicast(tmp_path: Path) -> None:
 async def test_a_rendezvous_in_the_dht_finds_a_peer(tmp_path: Path) -> None:
     async with node(STRANGER_LETTER, tmp_path, dht=True, rendezvous="elsewhere") as meeting_point:
         met = {"dht": True, "bootstrap": (meeting_point.address,), "rendezvous": "praxis-agents"}
-        async with node(KITCHEN_LETTER, tmp_path, **met) as kitchen, node(GARAGE_LETTER, tmp_path, **met) as garage:
+        async with (
+            node(KITCHEN_LETTER, tmp_path, named_kitchen, **met) as kitchen,
+            node(GARAGE_LETTER, tmp_path, **met) as garage,
+        ):
             await until(lambda: any(peer == kitchen.peer_id for peer, *_ in garage.found), 60)
-            peer, addresses, by = next(one for one in garage.found if one[0] == kitchen.peer_id)
+            _, addresses, by = next(one for one in garage.found if one[0] == kitchen.peer_id)
             assert (addresses, by) == ((kitchen.address,), "dht")
-            await kitchen.process.announce(b'{"name":"kitchen"}')
-            answer = await garage.process.ask(peer, CARD_PROTOCOL, b"{}", 20.0, addresses)
-            assert answer == b'{"name":"kitchen"}'
+            assert await garage.ask(kitchen, CARD_PROTOCOL, b"{}") == b'{"name":"kitchen"}'
 
 
 @needs_libp2p
 async def test_a_node_that_was_killed_is_started_again_with_its_card(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
         assert kitchen.process.pid is not None
         os.kill(kitchen.process.pid, signal.SIGKILL)
         await until(lambda: not kitchen.process.ready.is_set())
@@ -254,7 +250,6 @@ async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
     script = tmp_path / "js_peer.mjs"
     script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
     async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
         process = await asyncio.create_subprocess_exec(
             "node",
             str(script),
@@ -268,13 +263,14 @@ async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
                 told = [json.loads(await process.stdout.readline()) for _ in range(3)]
                 address = told[0]["value"]
                 peer_id = address.rpartition("/")[2]
-                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0, [address])
+                await kitchen.process.connect(peer_id, [address], 20.0)
+                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0)
                 heard = json.loads(await process.stdout.readline())
         finally:
             process.kill()
             await process.wait()
 
-    assert told[1] == {"kind": "card", "value": {"name": "kitchen"}}
+    assert (told[1]["kind"], told[1]["value"]["peerId"]) == ("card", KITCHEN.peer_id)
     # It is a stranger: Noise proved its id, and nobody trusts that one.
     assert "PEER_NOT_TRUSTED" in told[2]["value"]["error"]["message"]
     assert (theirs, heard["value"]) == (b'{"name":"js"}', {"name": "kitchen"})

@@ -39,7 +39,8 @@ class PeerCourtesies:
         """Give a peer our card, where it has another one, or may have forgotten it."""
         now, peer_id = self._now(), met.card.peer_id
         etag, told_at = self._told.get(peer_id, ("", 0.0))
-        if etag == own.etag and 0 <= now - told_at < again_after_seconds:
+        is_recent = etag == own.etag and 0 <= now - told_at < again_after_seconds
+        if met.address is None or is_recent:
             return
         self._told[peer_id] = own.etag, now
         try:
@@ -50,7 +51,7 @@ class PeerCourtesies:
     async def others_known_to(self, met: Met, own_addresses: Sequence[OwnAddress]) -> list[Sighting]:
         """Whom a peer tells us of; nobody where it was asked a moment ago."""
         now, peer_id = self._now(), met.card.peer_id
-        if 0 <= now - self._asked.get(peer_id, -ASK_SECONDS) < ASK_SECONDS:
+        if met.address is None or 0 <= now - self._asked.get(peer_id, -ASK_SECONDS) < ASK_SECONDS:
             return []
         told = await self._http.introduced(met.address, met.certificate, self._proof(met), LOOK_SECONDS)
         if told is None:

@@ -14,14 +14,13 @@ from toolcrib.engine.own_card import OwnCard, SignedCard
 from toolcrib.engine.peer_complaints import PeerComplaints
 from toolcrib.engine.peer_courtesies import PeerCourtesies
 from toolcrib.engine.peer_looks import PeerLooks
-from toolcrib.engine.peer_round import LOOK_SECONDS, Met, Rules, check, meet
+from toolcrib.engine.peer_round import LOOK_SECONDS, CardStreams, Met, Rules, check, meet, proved
 from toolcrib.engine.written_peers import WrittenPeers
 from toolcrib.errors import PeerRefused, ServerConnectionError
 from toolcrib.model.peer import FoundBy, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.peers.addresses import OwnAddress, came_from
 from toolcrib.peers.book import BookLimits, PeerBook
-from toolcrib.peers.card import read_card
 from toolcrib.peers.certificate import certificate_hash
 from toolcrib.peers.identity import Identity
 from toolcrib.upstream.peer_http import PeerHttp
@@ -57,6 +56,8 @@ class PeerDesk:
         self._courtesies = PeerCourtesies(identity, http, now)
         self._complaints = PeerComplaints()
         self._posted: set[str] = set()
+        # The way to peers over libp2p, while there is one.
+        self.streams: CardStreams | None = None
         self._own_etag = ""
         self._woken = asyncio.Event()
         self._looks = PeerLooks(self._woken.set)
@@ -89,24 +90,33 @@ class PeerDesk:
         """A peer left its card here, from this address; it is asked for it there before anything of it is used."""
         now = self._now()
         known = self._book.get(caller_id)
-        card = read_card(
-            body,
-            now=now,
-            certificate_hash=None,
-            newer_than=known.card.timestamp if known is not None and known.card is not None else 0,
-            max_bytes=self._settings().peers_max_card_bytes,
-            own_id=self.peer_id,
-        )
-        if card.peer_id != caller_id:
-            raise PeerRefused("the card is somebody else's", reason="signature")
+        card = proved(body, caller_id, self._rules(), known).card
         addresses = came_from(host, card.port, self._own_addresses())
-        if self._book.see(Sighting(caller_id, addresses, "card", card.etag), now) is None:
-            raise PeerRefused("this machine does not want to know you", reason="refused")
+        self._welcome(Sighting(caller_id, addresses, "card", card.etag))
         self._posted.add(caller_id)
         is_taken = not card.port and self._book.take_card(caller_id, card, b"", None, now) is not None
         if is_taken and _is_news(known, card.etag):
             await self._kept.has_new_card(caller_id)
         self._woken.set()
+
+    async def take_streamed(self, peer_id: str, body: bytes) -> None:
+        """A peer gave us its card over a stream that proves who it is; raises PeerRefused."""
+        met = proved(body, peer_id, self._rules(), self._book.get(peer_id))
+        self._welcome(Sighting(peer_id, (), "libp2p"))
+        await self._met(met)
+        self._woken.set()
+
+    def doubt(self, peer_id: str) -> None:
+        """A peer was there a moment ago, and may have left: look at once."""
+        self._book.doubt(peer_id, self._now())
+        self._woken.set()
+
+    def use_streams(self, streams: CardStreams | None) -> None:
+        """Reach peers over libp2p from now on, or no longer; those that are known are looked at."""
+        self.streams = streams
+        for peer in self._book.all():
+            if peer.multiaddrs:
+                self.doubt(peer.peer_id)
 
     def configure(self) -> None:
         """Let other settings hold from now on."""
@@ -146,8 +156,12 @@ class PeerDesk:
         await self._looks.settle()
         await self._kept.write()
 
+    def _welcome(self, sighting: Sighting) -> None:
+        if self._book.see(sighting, self._now()) is None:
+            raise PeerRefused("this machine does not want to know you", reason="refused")
+
     def _look_at(self, peer: KnownPeer) -> None:
-        if peer.addresses:
+        if peer.addresses or (peer.multiaddrs and self.streams is not None):
             self._looks.start(peer.peer_id, self._check(peer.peer_id), is_doubtful=not _is_there(peer))
 
     def _tell_all(self) -> None:
@@ -160,10 +174,10 @@ class PeerDesk:
         """Addresses that a person wrote: known peers there are checked as all are, others are asked who they are."""
         settings = self._settings()
         self._written.configure(settings.peers_static, settings.peers_bootstrap)
+        for sighting in self._written.named:
+            self._book.see(sighting, now)
         for one in self._written.entries:
-            if one.peer_id:
-                self._book.see(Sighting(one.peer_id, (one.address,), one.by), now)
-            elif not self._is_known(one.address) and self._written.is_due(
+            if not self._is_known(one.address) and self._written.is_due(
                 one, now, settings.peers_check_interval_seconds
             ):
                 self._looks.start_at_once(str(one.address), self._meet(one.address, one.by))
@@ -173,10 +187,10 @@ class PeerDesk:
 
     async def _check(self, peer_id: str) -> None:
         peer = self._book.get(peer_id)
-        if peer is None or not peer.addresses:
+        if peer is None:
             return
         try:
-            met = await check(self._http, peer, self._rules())
+            met = await check(self._http, peer, self._rules(), self.streams)
         except PeerRefused as refusal:
             self._book.refused(peer_id, refusal.message, self._now())
             self._complaints.tell(_named(peer), refusal, self._now())
@@ -202,13 +216,15 @@ class PeerDesk:
         peer_id = met.card.peer_id
         before = self._book.get(peer_id)
         try:
-            peer = self._book.take_card(peer_id, met.card, met.certificate, met.address, self._now())
+            peer = self._book.take_card(
+                peer_id, met.card, met.certificate, met.address, self._now(), multiaddr=met.multiaddr
+            )
         except PeerRefused as refusal:
             self._complaints.tell(_named(before), refusal, self._now())
             return
         if peer is None:
             return
-        if before is not None and _is_there(before) and met.address != before.addresses[0]:
+        if before is not None and _has_moved(before, met):
             await self._kept.left(before)  # it has moved: who is connected goes on at the new place
         if _is_news(before, met.card.etag):
             await self._kept.has_new_card(peer_id)
@@ -229,6 +245,10 @@ def _named(peer: KnownPeer | None) -> str:
 
 def _is_there(peer: KnownPeer) -> bool:
     return peer.seen_at is not None and peer.away_since is None
+
+
+def _has_moved(before: KnownPeer, met: Met) -> bool:
+    return met.address is not None and _is_there(before) and before.addresses[:1] != (met.address,)
 
 
 def _is_news(before: KnownPeer | None, etag: str) -> bool:

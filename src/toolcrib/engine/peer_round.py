@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,17 @@ from toolcrib.upstream.peer_http import Looked
 LOOK_SECONDS = 5.0
 
 
+class CardStreams(Protocol):
+    """Whoever exchanges cards with peers over a way that proves who they are."""
+
+    @property
+    def addresses(self) -> Sequence[str]:
+        """Where peers reach us in this way."""
+
+    async def exchange(self, peer: KnownPeer) -> tuple[bytes, str]:
+        """Its card, and at which of its addresses it answered; raises ServerConnectionError."""
+
+
 class CardReader(Protocol):
     """Whoever gets cards from addresses."""
 
@@ -22,11 +34,15 @@ class CardReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A peer answered: its card, the certificate (DER) that it was met with, and where."""
+    """A peer answered: its card, the certificate (DER) that is known of it, and where it was met.
+
+    `address` is None where that was not over HTTPS; `multiaddr` is the address for libp2p, where it was that.
+    """
 
     card: AgentCard
     certificate: bytes
-    address: PeerAddress
+    address: PeerAddress | None
+    multiaddr: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +64,8 @@ async def meet(reader: CardReader, address: PeerAddress, rules: Rules, expected_
     return met
 
 
-async def check(reader: CardReader, peer: KnownPeer, rules: Rules) -> Met:
-    """A peer that is known, at the first of its addresses where it answers.
+async def check(reader: CardReader, peer: KnownPeer, rules: Rules, streams: CardStreams | None = None) -> Met:
+    """A peer that is known, at the first of its addresses where it answers; over HTTPS first.
 
     Raises PeerRefused where somebody else answers, and ServerConnectionError where nobody does.
     """
@@ -62,7 +78,24 @@ async def check(reader: CardReader, peer: KnownPeer, rules: Rules) -> Met:
             refusal = problem
         except ServerConnectionError as problem:
             trouble = problem
+    if streams is not None and peer.multiaddrs:
+        try:
+            body, at = await streams.exchange(peer)
+            return proved(body, peer.peer_id, rules, peer, multiaddr=at)
+        except ServerConnectionError as problem:
+            trouble = problem
     raise refusal or trouble or ServerConnectionError(f"{peer.server} has no address", server=peer.server)
+
+
+def proved(body: bytes, peer_id: str, rules: Rules, before: KnownPeer | None, *, multiaddr: str = "") -> Met:
+    """What a peer sent over a way that proved its id; raises PeerRefused where that is not its own card."""
+    known = before.card if before is not None else None
+    card = _read(body, None, rules, known)
+    if card.peer_id != peer_id:
+        raise PeerRefused("the card is somebody else's", reason="signature")
+    certificate = before.certificate if before is not None else b""
+    is_same = bool(certificate) and _hash_of(certificate) == card.tls
+    return Met(card, certificate if is_same else b"", None, multiaddr)
 
 
 async def _check_at(reader: CardReader, address: PeerAddress, peer: KnownPeer, rules: Rules) -> Met:
@@ -78,15 +111,19 @@ async def _check_at(reader: CardReader, address: PeerAddress, peer: KnownPeer, r
 
 
 def _believed(looked: Looked, address: PeerAddress, rules: Rules, before: AgentCard | None = None) -> Met:
-    card = read_card(
-        looked.body or b"",
+    card = _read(looked.body or b"", _hash_of(looked.certificate), rules, before)
+    return Met(card, looked.certificate, address)
+
+
+def _read(body: bytes, certificate_hash: str | None, rules: Rules, before: AgentCard | None) -> AgentCard:
+    return read_card(
+        body,
         now=rules.now,
-        certificate_hash=_hash_of(looked.certificate),
+        certificate_hash=certificate_hash,
         newer_than=before.timestamp if before is not None else 0,
         max_bytes=rules.max_card_bytes,
         own_id=rules.own_id,
     )
-    return Met(card, looked.certificate, address)
 
 
 def _hash_of(certificate: bytes) -> str:

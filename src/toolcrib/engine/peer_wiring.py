@@ -14,6 +14,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.gateway_wiring import WorkspaceCapabilities
 from toolcrib.engine.own_card import OwnCard
+from toolcrib.engine.peer_calls import PeerCalls
 from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_record import PeerRecords
 from toolcrib.engine.peer_specs import open_peer_store
@@ -24,7 +25,8 @@ from toolcrib.peers.addresses import OwnAddress
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
 from toolcrib.peers.identity import Identity
 from toolcrib.upstream.peer_http import PeerHttp
-from toolcrib.upstream.peer_routes import PeerHttpRoutes
+from toolcrib.upstream.peer_https import PeerHttps
+from toolcrib.upstream.peer_routes import PeerLinks, TrustedPeerRoutes
 from toolcrib.version import VERSION
 
 USER_AGENT = f"toolcrib/{VERSION}"
@@ -33,14 +35,15 @@ USER_AGENT = f"toolcrib/{VERSION}"
 class StoredRoutes:
     """The way to peers as they are written down, whichever process found them."""
 
-    def __init__(self, settings: Callable[[], Settings], paths: Paths) -> None:
+    def __init__(self, settings: Callable[[], Settings], paths: Paths, streams: Callable[[], PeerLinks | None]) -> None:
         self._store = open_peer_store(paths)
-        self.routes = PeerHttpRoutes(
+        https = PeerHttps(
             Identity.kept_at(paths.peer_key),
-            self._find,
             user_agent=USER_AGENT,
             connect_seconds=lambda: settings().peers_connect_timeout_seconds,
+            now=time.time,
         )
+        self.routes = TrustedPeerRoutes(https, self._find, streams)
 
     def close(self) -> None:
         self._store.close()
@@ -51,11 +54,12 @@ class StoredRoutes:
 
 @dataclass(frozen=True, slots=True)
 class OpenDesk:
-    """The desk, our card as it is told to others, and who writes down what the desk sees."""
+    """The desk, our card as it is told to others, who writes down what the desk sees, and how often peers may call."""
 
     desk: PeerDesk
     own_card: OwnCard
     records: PeerRecords
+    calls: PeerCalls
 
 
 @asynccontextmanager
@@ -86,4 +90,4 @@ async def open_desk(
         desk = PeerDesk(
             identity, certificate, own_card, records, http, settings=settings, own_addresses=own_addresses, now=now
         )
-        yield OpenDesk(desk, own_card, records)
+        yield OpenDesk(desk, own_card, records, PeerCalls(engine.limiter, settings))

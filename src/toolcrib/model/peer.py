@@ -62,12 +62,16 @@ class AgentCard:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Somebody said that a peer is there; `hint` is the beginning of its card's etag, where that was said too."""
+    """Somebody said that a peer is there; `hint` is the beginning of its card's etag, where that was said too.
+
+    `multiaddrs` are addresses for libp2p.
+    """
 
     peer_id: str
     addresses: tuple[PeerAddress, ...]
     by: FoundBy
     hint: str = ""
+    multiaddrs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +101,11 @@ class KnownPeer:
     @property
     def is_trusted(self) -> bool:
         return self.trust == "trusted"
+
+    @property
+    def listens_for_https(self) -> bool:
+        """Whether there is an address where it can be called over HTTPS; one that only calls others has none."""
+        return bool(self.addresses) and self.card is not None and self.card.port > 0
 
     def is_stale(self, now: float, stale_seconds: float) -> bool:
         """Whether it did not answer for so long that its tools are no longer offered."""

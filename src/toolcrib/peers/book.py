@@ -11,6 +11,7 @@ from toolcrib.model.peer_id import is_peer_id
 from toolcrib.peers.addresses import MOST_ADDRESSES
 from toolcrib.peers.checks import Checks
 from toolcrib.peers.names import name_for, unnamed, whose_name
+from toolcrib.peers.whereabouts import met_at, said_to_be_at
 
 # How much later than written a peer may really have been seen, as a share of the time after which it is stale: a peer that
 # answers every check is not written down every time.
@@ -94,7 +95,7 @@ class PeerBook:
             return self._entered(sighting, now)
         if known.trust == "blocked":
             return None
-        merged = replace(known, addresses=_merged(known, sighting.addresses))
+        merged = said_to_be_at(known, sighting)
         is_news = merged != known or not _has_heard(known, sighting.hint)
         self._keep(merged)
         if is_news:
@@ -102,24 +103,28 @@ class PeerBook:
         return merged
 
     def take_card(
-        self, peer_id: str, card: AgentCard, certificate: bytes, address: PeerAddress | None, now: float
+        self,
+        peer_id: str,
+        card: AgentCard,
+        certificate: bytes,
+        address: PeerAddress | None,
+        now: float,
+        *,
+        multiaddr: str = "",
     ) -> KnownPeer | None:
-        """A peer sent its card from this address; PeerRefused where it claims the name of one that is trusted."""
+        """A peer sent its card from one of these addresses; PeerRefused where it claims the name of a trusted one."""
         peer = self._peers.get(peer_id)
         if peer is None or peer.trust == "blocked":
             return None
         self._refuse_impostor(peer, card, now)
-        # Where it answered comes first, whatever others say about where it is.
-        addresses = peer.addresses if address is None else tuple(dict.fromkeys((address, *peer.addresses)))
         is_named = peer.seen_at is not None or peer.is_trusted
         server = peer.server if is_named else name_for(peer, card.name, self._is_taken)
         seen = replace(
-            peer,
+            met_at(peer, address, multiaddr),
             server=server,
             title=card.name,
             card=card,
             certificate=certificate,
-            addresses=addresses[:MOST_ADDRESSES],
             seen_at=now,
             away_since=None,
             trouble="",
@@ -127,6 +132,11 @@ class PeerBook:
         self._checks.answered(peer_id, now)
         self._keep(seen)
         return seen
+
+    def doubt(self, peer_id: str, now: float) -> None:
+        """Something speaks for it that a peer has left: ask as soon as it may be asked."""
+        if peer_id in self._peers:
+            self._checks.soon(peer_id, now)
 
     def answered(self, peer_id: str, now: float) -> None:
         """A peer is there and has the card that we know."""
@@ -189,6 +199,7 @@ class PeerBook:
             by=sighting.by,
             found_at=now,
             addresses=sighting.addresses[:MOST_ADDRESSES],
+            multiaddrs=sighting.multiaddrs[:MOST_ADDRESSES],
         )
         self._peers[peer_id] = peer
         self._dropped.discard(peer_id)
@@ -249,12 +260,6 @@ class PeerBook:
 def _server(mine: KnownPeer, row: KnownPeer) -> str:
     """The name of a peer that was decided about is the stored one; of others ours may be newer."""
     return row.server if row.trust != "seen" or mine.seen_at is None else mine.server
-
-
-def _merged(known: KnownPeer, new: tuple[PeerAddress, ...]) -> tuple[PeerAddress, ...]:
-    """New addresses before old ones, but behind the one at which it answered: anybody can announce others."""
-    proved = known.addresses[:1] if known.seen_at is not None else ()
-    return tuple(dict.fromkeys((*proved, *new, *known.addresses)))[:MOST_ADDRESSES]
 
 
 def _has_heard(known: KnownPeer, hint: str) -> bool:

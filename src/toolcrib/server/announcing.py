@@ -48,9 +48,10 @@ async def _keep_announced(
     said: object = None
     while networks() == chosen:
         card = opened.own_card.current()
-        if settings().peers_advertise and card.port and said != card.etag:
-            said = card.etag
-            await finder.announce(card, _addresses(card, chosen, settings().peers_host))
+        multiaddrs = tuple(opened.desk.streams.addresses) if opened.desk.streams is not None else ()
+        if settings().peers_advertise and card.port and said != (card.etag, multiaddrs):
+            said = (card.etag, multiaddrs)
+            await finder.announce(card, _addresses(card, chosen, settings().peers_host), multiaddrs)
         await asyncio.sleep(LOOK_SECONDS)
 
 

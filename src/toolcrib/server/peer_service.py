@@ -1,4 +1,4 @@
-"""All that is there for peers while it is wanted: the desk that looks, the announcements, and the port."""
+"""All that is there for peers while it is wanted: the desk that looks, the announcements, the port, and libp2p."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from toolcrib.peers.addresses import OwnAddress, own_addresses
 from toolcrib.peers.certificate import server_context
 from toolcrib.server.announcing import announce_and_look
 from toolcrib.server.peer_app import PeerApp, listen_at, serve_peers
+from toolcrib.server.peer_libp2p import speak_libp2p
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,10 @@ async def serve(
         if settings().peers_advertise:
             # First: whoever hears of us may come.
             on_ready(await parts.enter_async_context(_listening(engine, gateway, opened, settings)))
-        running = [asyncio.create_task(_follow_edits(opened.desk, edited))]
+        running = [
+            asyncio.create_task(_follow_edits(opened.desk, edited)),
+            asyncio.create_task(speak_libp2p(engine, gateway, opened, networks, settings)),
+        ]
         if settings().peers_mdns:
             running.append(asyncio.create_task(announce_and_look(opened, networks, settings)))
         running.append(asyncio.create_task(opened.desk.run()))
@@ -86,7 +90,7 @@ async def _listening(
     stop = asyncio.Event()
     serving = asyncio.create_task(
         serve_peers(
-            PeerApp(opened.desk, gateway, settings, engine.limiter),
+            PeerApp(opened.desk, gateway, settings, engine.limiter, opened.calls),
             listeners,
             server_context(engine.paths.peer_certificate),
             stop=stop,
