@@ -10,17 +10,16 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from importlib.util import find_spec
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.peers.cards import GARAGE, KITCHEN, card_of
-from tests.peers.libp2p_nodes import PYTHON, Node, environment, named_kitchen, needs_libp2p, nobody, node, until
+from tests.peers.libp2p_nodes import Node, named_kitchen, needs_libp2p, node, until
 from tests.peers.test_peer_bridge import bridged
 from toolcrib import Gateway, Settings, open_gateway
-from toolcrib.errors import ExtraMissing, ServerConnectionError
+from toolcrib.errors import ServerConnectionError
 from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
 from toolcrib.model.peer import peer_url
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -151,21 +150,19 @@ trio.run(main)
 """
 
 
-async def other_program(code: str, *arguments: str) -> str:
+async def other_program(*command: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        PYTHON, "-c", code, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=environment(),
-    )  # fmt: skip
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
     async with asyncio.timeout(60):
         told, _ = await process.communicate()
     return told.decode()
 
 
-@needs_libp2p
-async def test_plaintext_is_refused(tmp_path: Path) -> None:
+async def test_plaintext_is_refused(libp2p_python: str, tmp_path: Path) -> None:
     async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen:
-        assert "got" in await other_program(_PLAINTEXT, kitchen.address, "noise")
-        assert "got" not in await other_program(_PLAINTEXT, kitchen.address, "plain")
+        assert "got" in await other_program(libp2p_python, "-c", _PLAINTEXT, kitchen.address, "noise")
+        assert "got" not in await other_program(libp2p_python, "-c", _PLAINTEXT, kitchen.address, "plain")
 
 
 @needs_libp2p
@@ -230,23 +227,9 @@ async def test_a_peer_that_was_killed_is_told_to_be_gone(tmp_path: Path) -> None
         await until(lambda: kitchen.peer_id in garage.gone, 40)
 
 
-@pytest.mark.skipif(find_spec("libp2p") is not None, reason="libp2p is installed here")
-async def test_without_the_extra_the_message_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ExtraMissing) as caught:
-        await AsyncExitStack().enter_async_context(node("m", tmp_path, nobody, python=sys.executable))
-
-    assert "pip install 'toolcrib[libp2p]'" in caught.value.hint
-    assert caught.value.code == "EXTRA_MISSING"
-
-
-# A folder with the npm packages libp2p, @libp2p/tcp, @chainsafe/libp2p-noise and @chainsafe/libp2p-yamux.
-JS_FOLDER = os.environ.get("LIBP2P_JS", "")
-
-
 @needs_libp2p
-@pytest.mark.skipif(not JS_FOLDER, reason="LIBP2P_JS names no folder with the npm packages of js-libp2p")
-async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(Path(JS_FOLDER) / "node_modules")
+async def test_a_javascript_peer_is_reached(libp2p_packages: Path, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(libp2p_packages)
     script = tmp_path / "js_peer.mjs"
     script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
     async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
@@ -280,6 +263,9 @@ _ENGINE = """
 import asyncio, sys
 from pathlib import Path
 from tests.peers.libp2p_nodes import node
+from toolcrib.lan import libp2p_process
+
+libp2p_process.PYTHON = sys.argv[2]
 
 async def main():
     async with node("k", Path(sys.argv[1])) as kitchen:
@@ -290,16 +276,16 @@ asyncio.run(main())
 """
 
 
-@needs_libp2p
-async def test_a_node_ends_with_the_engine_that_was_killed(tmp_path: Path) -> None:
+async def test_a_node_ends_with_the_engine_that_was_killed(libp2p_python: str, tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     engine = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         _ENGINE,
         str(tmp_path),
+        libp2p_python,
         stdout=asyncio.subprocess.PIPE,
-        env={**environment(), "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "LIBP2P_PYTHON": PYTHON},
+        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"},
     )
     try:
         assert engine.stdout is not None
