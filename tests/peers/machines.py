@@ -15,6 +15,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.engine import Engine, Opener
 from toolcrib.engine.from_settings import link_opener
+from toolcrib.engine.libp2p_peers import Libp2pPeers
 from toolcrib.engine.open_gateway import open_home
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import opened_peer_review
@@ -55,6 +56,12 @@ class Machine:
     @property
     def address(self) -> PeerAddress:
         return PeerAddress(LOOPBACK, self.port)
+
+    @property
+    def multiaddresses(self) -> tuple[str, ...]:
+        """Where its libp2p listens; none while it does not run."""
+        streams = self.engine.peer_routes.streams
+        return tuple(streams.addresses) if isinstance(streams, Libp2pPeers) else ()
 
     def peers(self) -> dict[str, KnownPeer]:
         """Those that it knows, by the names of their servers."""

@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from tests.peers.cards import GARAGE, KITCHEN, card_of
-from tests.peers.libp2p_nodes import Node, named_kitchen, needs_libp2p, node, until
+from tests.peers.libp2p_nodes import Node, named_kitchen, needs_libp2p, nobody, node, until
 from tests.peers.test_peer_bridge import bridged
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.errors import ServerConnectionError
-from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
+from toolcrib.lan import libp2p_process
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL, Libp2pProcess, NodeSettings
 from toolcrib.model.peer import peer_url
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.peers.card import read_card, signed_card
@@ -225,6 +226,30 @@ async def test_a_peer_that_was_killed_is_told_to_be_gone(tmp_path: Path) -> None
         assert kitchen.process.pid is not None
         os.kill(kitchen.process.pid, signal.SIGKILL)
         await until(lambda: kitchen.peer_id in garage.gone, 40)
+
+
+def broken_node(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Libp2pProcess:
+    """A node whose libp2p is this code."""
+    for module in ("libp2p", "trio"):
+        (folder / f"{module}.py").write_text(code)
+    source = Path(__file__).resolve().parents[2] / "src"
+    monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{source}")
+    settings = NodeSettings(listen=())
+    return Libp2pProcess(settings, b"m" * 32, nobody, on_found=lambda *_: None, log_file=folder / "node.log")
+
+
+async def test_a_node_that_ends_is_started_again_five_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(libp2p_process, "WAITS", (0.01, 0.02, 0.03, 0.04, 0.05))
+    process = broken_node(tmp_path, monkeypatch, "import os, sys; print('ended', file=sys.stderr); os._exit(1)")
+    async with asyncio.timeout(60):
+        await process.run()
+
+    waits = [one.partition("again in ")[2] for one in caplog.messages if "started again in" in one]
+    assert waits == ["0.01 s", "0.02 s", "0.03 s", "0.04 s", "0.05 s"]
+    assert "is not started again" in caplog.messages[-1]
+    assert (tmp_path / "node.log").read_text().count("ended") == 6
 
 
 @needs_libp2p

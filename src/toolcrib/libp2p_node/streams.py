@@ -86,7 +86,7 @@ class Streams:
         """The other side's line; raises whatever kept us from it, Unsent where it did not get there."""
         with trio.fail_after(seconds):
             try:
-                await self._roads.connect(peer)
+                at = await self._roads.connect(peer)
                 stream = await self._host.new_stream(ID.from_base58(peer), [protocol])
             except Exception as problem:
                 raise Unsent(str(problem)) from problem
@@ -98,6 +98,8 @@ class Streams:
                 await _close(stream)
         if not answer:
             raise Refused("the stream ended without an answer")
+        if protocol == CARD and not at:
+            await self._tell_where(peer)
         return answer
 
     def answered(self, number: int, body: str | None) -> None:
@@ -116,15 +118,18 @@ class Streams:
                 await self._engine_answer(peer, CARD, theirs)
 
         if await self._serve(stream, exchange):
-            await self._tell_where(str(stream.muxed_conn.peer_id))
+            peer = str(stream.muxed_conn.peer_id)
+            for _ in range(_LOOKS_FOR_ADDRESSES):
+                if await self._tell_where(peer):
+                    return
+                await trio.sleep(_LOOK_SECONDS)
 
-    async def _tell_where(self, peer: str) -> None:
-        """Where a peer that came to us listens itself, once it has said so; the engine decides what to make of it."""
-        for _ in range(_LOOKS_FOR_ADDRESSES):
-            if addresses := self._roads.told_addresses(peer):
-                await self._wire.send("found", peer=peer, addrs=addresses, by="libp2p")
-                return
-            await trio.sleep(_LOOK_SECONDS)
+    async def _tell_where(self, peer: str) -> bool:
+        """Where a peer that came to us listens itself, if it has said so; the engine decides what to make of it."""
+        addresses = self._roads.told_addresses(peer)
+        if addresses:
+            await self._wire.send("found", peer=peer, addrs=addresses, by="libp2p")
+        return bool(addresses)
 
     async def _on_question(self, stream: Any) -> None:
         protocol = str(stream.get_protocol())
