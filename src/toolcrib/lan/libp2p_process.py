@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ MOST_LINE_BYTES = 16 * 1024 * 1024
 MOST_ADDRESSES = 4
 MOST_LOG_BYTES = 1024 * 1024
 END_SECONDS = 5.0
+# Those that the node can't do without, and the one that is built where it is installed.
+_MODULES = ("libp2p", "trio", "multiaddr", "fastecdsa")
 # How much longer than the question itself we wait for the other process to say that it failed.
 _GRACE_SECONDS = 2.0
 
@@ -216,6 +219,12 @@ class Libp2pProcess:
                 waiting.set_exception(_unreached("the peer", "libp2p ended"))
         for task in self._answering:
             task.cancel()
+
+
+def missing_packages() -> ExtraMissing | None:
+    """What keeps libp2p from running with our own Python; None where nothing does."""
+    absent = next((module for module in _MODULES if find_spec(module) is None), None)
+    return _missing(absent) if absent is not None else None
 
 
 def _log_to(path: Path | None) -> Any:
