@@ -91,6 +91,18 @@ async def test_nodes_exchange_cards_and_run_tools(tmp_path: Path) -> None:
 
 
 @needs_libp2p
+async def test_a_peer_is_tried_at_one_address_after_the_other_by_number_and_by_name(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        port = kitchen.address.split("/")[4]
+        dead, named = "/ip4/127.0.0.1/tcp/1", f"/dns4/localhost/tcp/{port}/p2p/{kitchen.peer_id}"
+        with pytest.raises(ServerConnectionError) as caught:
+            await garage.process.connect(kitchen.peer_id, [dead], 20.0)
+        assert not caught.value.sent
+        # At once: one failure does not keep a peer away, as it would with libp2p alone.
+        assert await garage.process.connect(kitchen.peer_id, [dead, named], 20.0) == named
+
+
+@needs_libp2p
 async def test_a_stranger_over_libp2p_gets_our_card_and_nothing_else(tmp_path: Path) -> None:
     async with (
         bridged() as (bridge, notes),

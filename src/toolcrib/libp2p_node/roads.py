@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,6 +16,9 @@ from multiaddr import Multiaddr
 ADDRESS_SECONDS = 5.0
 MOST_REMEMBERED = 1024
 MOST_TOLD = 8
+
+
+_NAMED = re.compile(r"/dns(?P<kind>[46]?)/(?P<name>[^/]+)/tcp/(?P<port>\d{1,5})")
 
 
 class NoRoad(Exception):
@@ -82,4 +87,16 @@ class Roads:
             self._host.get_peerstore().clear_addrs(peer_id)
         self._host.get_network().unblock_peer(peer_id)
         with trio.fail_after(ADDRESS_SECONDS):
-            await self._host.connect(PeerInfo(peer_id, [Multiaddr(address.partition("/p2p/")[0])]))
+            place = await _with_literal_host(address.partition("/p2p/")[0])
+            await self._host.connect(PeerInfo(peer_id, [Multiaddr(place)]))
+
+
+async def _with_literal_host(place: str) -> str:
+    """A name, which only a person may have written, looked up as the system does it: libp2p asks other servers."""
+    named = _NAMED.fullmatch(place)
+    if named is None:
+        return place
+    family = {"4": socket.AF_INET, "6": socket.AF_INET6}.get(named["kind"], socket.AF_UNSPEC)
+    found = await trio.socket.getaddrinfo(named["name"], int(named["port"]), family, socket.SOCK_STREAM)
+    host = found[0][4][0]
+    return f"/{'ip6' if ':' in host else 'ip4'}/{host}/tcp/{named['port']}"
