@@ -264,38 +264,6 @@ async def test_a_node_that_ends_is_started_again_five_times(
     assert (tmp_path / "node.log").read_text().count("ended") == 6
 
 
-@needs_libp2p
-async def test_a_javascript_peer_is_reached(libp2p_packages: Path, tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(libp2p_packages)
-    script = tmp_path / "js_peer.mjs"
-    script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
-    async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
-        process = await asyncio.create_subprocess_exec(
-            "node",
-            str(script),
-            kitchen.address,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(60):
-                assert process.stdout is not None
-                told = [json.loads(await process.stdout.readline()) for _ in range(3)]
-                address = told[0]["value"]
-                peer_id = address.rpartition("/")[2]
-                await kitchen.process.connect(peer_id, [address], 20.0)
-                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0)
-                heard = json.loads(await process.stdout.readline())
-        finally:
-            process.kill()
-            await process.wait()
-
-    assert (told[1]["kind"], told[1]["value"]["peerId"]) == ("card", KITCHEN.peer_id)
-    # It is a stranger: Noise proved its id, and nobody trusts that one.
-    assert "PEER_NOT_TRUSTED" in told[2]["value"]["error"]["message"]
-    assert (theirs, heard["value"]) == (b'{"name":"js"}', {"name": "kitchen"})
-
-
 _ENGINE = """
 import asyncio, sys
 from pathlib import Path
