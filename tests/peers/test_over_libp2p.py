@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServer, eventually, text, tool
-from tests.peers.machines import Machine, machine
+from tests.peers.machines import LOOPBACK, Machine, machine
 from tests.peers.test_meeting import both_trust, comes_to
 from toolcrib.engine.peer_specs import stored_overlay
 from toolcrib.model.peer import KnownPeer
@@ -40,11 +41,11 @@ def notes_server(*names: str) -> FakeServer:
 
 @asynccontextmanager
 async def over_libp2p(folder: Path, name: str, *servers: FakeServer, **settings: Any) -> AsyncIterator[Machine]:
-    """A machine whose node runs."""
+    """A machine whose node runs, and whose tools are known."""
     given = {"peers_libp2p": True, "peers_libp2p_port": 0, **settings}
     async with machine(folder / name, name, *servers, **given) as one:
-        if given["peers_libp2p"]:
-            await eventually(lambda: one.multiaddresses, NODE_SECONDS)
+        assert await one.gateway.ready(10)
+        await eventually(lambda: one.multiaddresses, NODE_SECONDS)
         yield one
 
 
@@ -57,7 +58,6 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
     """Found by address; card, waiting, trust on both sides, search, execute, in both directions."""
     notes, lamps = notes_server(), FakeServer("lamps", [tool("dim")], tools={"dim": lambda _: text("dark")})
     async with over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes",)) as kitchen:
-        assert await kitchen.gateway.ready(10)
         written = {"peers_bootstrap": kitchen.multiaddresses, "peers_expose": ("lamps",)}
         async with over_libp2p(tmp_path, "study", lamps, **written) as study:
             found = await finds(study, "peer-kitchen")
@@ -219,7 +219,6 @@ async def test_a_changed_card_is_sent_to_all_peers_over_libp2p_at_once(tmp_path:
     rarely = {"peers_check_interval_seconds": 3600.0}
     notes = notes_server("add", "list")
     async with over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes:add",), **rarely) as kitchen:
-        assert await kitchen.gateway.ready(10)
         async with over_libp2p(tmp_path, "study", peers_bootstrap=kitchen.multiaddresses, **rarely) as study:
             await finds(study, "peer-kitchen")
             await eventually(lambda: kitchen.peers()["peer-study"].multiaddrs, NODE_SECONDS)
@@ -296,3 +295,17 @@ async def test_a_process_without_libp2p_says_which_one_speaks_it(tmp_path: Path)
     assert answer.error is not None
     assert "over libp2p only" in answer.error.message
     assert "engine" in answer.error.hint
+
+
+async def test_a_port_that_is_taken_is_told_and_https_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        port = taken.getsockname()[1]
+        on = {"peers_libp2p": True, "peers_libp2p_port": port}
+        async with (
+            machine(tmp_path / "kitchen", "kitchen", **on) as kitchen,
+            machine(tmp_path / "study", "study", peers_static=(str(kitchen.address),)) as study,
+        ):
+            await study.knows("peer-kitchen")
+            await eventually(lambda: f"{LOOPBACK} port {port}: " in caplog.text, NODE_SECONDS)
+            assert "can't be listened for" in caplog.text
+            await eventually(lambda: "started again in 1 s" in caplog.text, NODE_SECONDS)

@@ -235,6 +235,23 @@ async def test_a_peer_without_https_is_checked_by_exchanging_cards_over_libp2p(o
     assert office.known.away_since is None
 
 
+async def test_cards_that_cross_each_other_are_no_reason_to_refuse_a_peer(office: Office) -> None:
+    streams, peer_id = office.speak_libp2p(), office.far.identity.peer_id
+    multiaddrs = ("/ip4/192.0.2.7/tcp/4001",)
+    office.desk.seen(Sighting(peer_id, (), "libp2p", multiaddrs=multiaddrs))
+    await office.pass_time(1)
+    sent_before, _ = await streams.exchange(office.known)
+    office.clock.advance(2)
+    sent_after, _ = await streams.exchange(office.known)
+    await office.desk.take_streamed(peer_id, sent_after)
+    await office.desk.take_streamed(peer_id, sent_before)
+
+    latest = office.desk.peer(peer_id)
+    assert latest is not None
+    assert latest.card is not None
+    assert (latest.card.timestamp, latest.trouble) == (int(office.clock()), "")
+
+
 async def test_a_peer_that_left_libp2p_is_looked_at_at_once(office: Office) -> None:
     streams = office.speak_libp2p()
     office.desk.seen(Sighting(office.far.identity.peer_id, (), "libp2p", multiaddrs=("/ip4/192.0.2.7/tcp/4001",)))

@@ -14,7 +14,7 @@ from toolcrib.engine.own_card import OwnCard, SignedCard
 from toolcrib.engine.peer_complaints import PeerComplaints
 from toolcrib.engine.peer_courtesies import PeerCourtesies
 from toolcrib.engine.peer_looks import PeerLooks
-from toolcrib.engine.peer_round import LOOK_SECONDS, CardStreams, Met, Rules, check, meet, proved
+from toolcrib.engine.peer_round import LOOK_SECONDS, CardStreams, Met, Rules, check, exchanged, meet, proved
 from toolcrib.engine.written_peers import WrittenPeers
 from toolcrib.errors import PeerRefused, ServerConnectionError
 from toolcrib.model.peer import FoundBy, KnownPeer, PeerAddress, Sighting
@@ -101,7 +101,7 @@ class PeerDesk:
 
     async def take_streamed(self, peer_id: str, body: bytes) -> None:
         """A peer gave us its card over a stream that proves who it is; raises PeerRefused."""
-        met = proved(body, peer_id, self._rules(), self._book.get(peer_id))
+        met = exchanged(body, peer_id, self._rules(), self._book.get(peer_id))
         self._welcome(Sighting(peer_id, (), "libp2p"))
         await self._met(met)
         self._woken.set()

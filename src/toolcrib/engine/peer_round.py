@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from toolcrib.errors import PeerRefused, ServerConnectionError
@@ -81,21 +81,32 @@ async def check(reader: CardReader, peer: KnownPeer, rules: Rules, streams: Card
     if streams is not None and peer.multiaddrs:
         try:
             body, at = await streams.exchange(peer)
-            return proved(body, peer.peer_id, rules, peer, multiaddr=at)
+            return exchanged(body, peer.peer_id, rules, peer, multiaddr=at)
         except ServerConnectionError as problem:
             trouble = problem
     raise refusal or trouble or ServerConnectionError(f"{peer.server} has no address", server=peer.server)
 
 
-def proved(body: bytes, peer_id: str, rules: Rules, before: KnownPeer | None, *, multiaddr: str = "") -> Met:
-    """What a peer sent over a way that proved its id; raises PeerRefused where that is not its own card."""
-    known = before.card if before is not None else None
-    card = _read(body, None, rules, known)
+def proved(body: bytes, peer_id: str, rules: Rules, before: KnownPeer | None) -> Met:
+    """What a peer sent over a way that proved its id; raises PeerRefused where that is not its own card, or an old one."""
+    card = _read(body, None, rules, before.card if before is not None else None)
     if card.peer_id != peer_id:
         raise PeerRefused("the card is somebody else's", reason="signature")
+    return Met(card, _certificate_for(card, before), None)
+
+
+def exchanged(body: bytes, peer_id: str, rules: Rules, before: KnownPeer | None, *, multiaddr: str = "") -> Met:
+    """The same over a stream, where two exchanges may cross: the card that was signed later is the one that counts."""
+    met = proved(body, peer_id, rules, replace(before, card=None) if before is not None else None)
+    known = before.card if before is not None else None
+    card = known if known is not None and known.timestamp > met.card.timestamp else met.card
+    return Met(card, _certificate_for(card, before), None, multiaddr)
+
+
+def _certificate_for(card: AgentCard, before: KnownPeer | None) -> bytes:
+    """The certificate that is known of a peer, if it is still the one that its card names."""
     certificate = before.certificate if before is not None else b""
-    is_same = bool(certificate) and _hash_of(certificate) == card.tls
-    return Met(card, certificate if is_same else b"", None, multiaddr)
+    return certificate if certificate and _hash_of(certificate) == card.tls else b""
 
 
 async def _check_at(reader: CardReader, address: PeerAddress, peer: KnownPeer, rules: Rules) -> Met:

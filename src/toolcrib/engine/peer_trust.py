@@ -161,7 +161,7 @@ def _is_id(text: str, peer_id: str) -> bool:
 
 def _request(peer: KnownPeer) -> ProposalRequest:
     assert peer.card is not None
-    where = f"{peer.addresses[0]}, " if peer.addresses else ""
+    where = f"{peer.where}, " if peer.where else ""
     more = peer.card.tool_count - len(peer.card.definitions)
     rest = f"; {more} more tools do not fit its card and have to be reviewed later" if more > 0 else ""
     return ProposalRequest(

@@ -40,7 +40,7 @@ async def _serve(source: BinaryIO, sink: BinaryIO) -> None:
     try:
         listeners = await _listeners(wanted["listen"])
     except OSError as problem:
-        await wire.send("trouble", text=f"peers can't be listened for: {problem}")
+        await wire.send("trouble", text=f"peers can't be listened for at {_places(wanted['listen'])}: {problem}")
         return
     keys = create_new_key_pair(bytes.fromhex(wanted["key"]))
     inner = _free_port()
@@ -122,6 +122,10 @@ async def _listeners(places: Sequence[tuple[str, int]]) -> list[trio.SocketListe
         listeners += await trio.open_tcp_listeners(port or chosen, host=host, backlog=1024)
         chosen = listeners[0].socket.getsockname()[1]
     return listeners
+
+
+def _places(listen: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{host} port {port}" for host, port in listen)
 
 
 def _address_of(listener: trio.SocketListener) -> str:

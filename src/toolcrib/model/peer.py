@@ -107,6 +107,12 @@ class KnownPeer:
         """Whether there is an address where it can be called over HTTPS; one that only calls others has none."""
         return bool(self.addresses) and self.card is not None and self.card.port > 0
 
+    @property
+    def where(self) -> str:
+        """The address where it is tried first, without the id that ends one for libp2p; empty where none is known."""
+        places = [*map(str, self.addresses), *(one.partition("/p2p/")[0] for one in self.multiaddrs)]
+        return places[0] if places else ""
+
     def is_stale(self, now: float, stale_seconds: float) -> bool:
         """Whether it did not answer for so long that its tools are no longer offered."""
         return self.seen_at is None or now - self.seen_at > stale_seconds

@@ -46,6 +46,7 @@ def node_settings(settings: Settings, own: Sequence[OwnAddress]) -> NodeSettings
     """What the node is to do; None where there is to be none. It listens only where others may find this machine."""
     if not settings.peers_libp2p:
         return None
+    own = sorted(own, key=lambda one: (one.version, one.ip.packed))  # other networks are, another order is not
     bootstrap = tuple(text for text in settings.peers_bootstrap if is_multiaddress(text))
     hosts = _hosts(settings.peers_host, own) if settings.peers_advertise else ()
     return NodeSettings(

@@ -104,8 +104,7 @@ class TrustedPeerRoutes:
             when = "was never reached"
         else:
             when = f"was last seen {max(0, round(self._now() - peer.seen_at))} s ago"
-        places = [*map(str, peer.addresses), *peer.multiaddrs]
-        where = f" at {places[0]}" if places else ""
+        where = f" at {peer.where}" if peer.where else ""
         return ServerConnectionError(
             f"{server} {when}{where}, and can't be reached now",
             server=server,
