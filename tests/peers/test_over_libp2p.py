@@ -64,7 +64,7 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
             back = await finds(kitchen, "peer-study")
             assert (found.peer_id, found.by, found.addresses) == (kitchen.peer_id, "bootstrap", ())
             assert (back.peer_id, back.by, back.addresses) == (study.peer_id, "libp2p", ())
-            assert "peer-kitchen" in study.pending()
+            await eventually(lambda: "peer-kitchen" in study.pending(), NODE_SECONDS)
             assert not study.gateway.knows("peer-kitchen")
 
             await both_trust(study, kitchen)
@@ -218,14 +218,17 @@ async def test_where_a_peer_is_reached_over_libp2p_is_known_after_a_restart(tmp_
 async def test_a_changed_card_is_sent_to_all_peers_over_libp2p_at_once(tmp_path: Path) -> None:
     rarely = {"peers_check_interval_seconds": 3600.0}
     notes = notes_server("add", "list")
-    async with over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes:add",), **rarely) as kitchen:
-        async with over_libp2p(tmp_path, "study", peers_bootstrap=kitchen.multiaddresses, **rarely) as study:
-            await finds(study, "peer-kitchen")
-            await eventually(lambda: kitchen.peers()["peer-study"].multiaddrs, NODE_SECONDS)
-            assert _card_tools(study) == ["notes__add"]
+    async with (
+        over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes:add",), **rarely) as kitchen,
+        over_libp2p(tmp_path, "study", peers_bootstrap=kitchen.multiaddresses, **rarely) as study,
+    ):
+        await finds(study, "peer-kitchen")
+        await finds(kitchen, "peer-study")
+        await eventually(lambda: kitchen.peers()["peer-study"].multiaddrs, NODE_SECONDS)
+        assert _card_tools(study) == ["notes__add"]
 
-            kitchen.settings = replace(kitchen.settings, peers_expose=("notes",))
-            await eventually(lambda: _card_tools(study) == ["notes__add", "notes__list"], NODE_SECONDS)
+        kitchen.settings = replace(kitchen.settings, peers_expose=("notes",))
+        await eventually(lambda: _card_tools(study) == ["notes__add", "notes__list"], NODE_SECONDS)
 
 
 def _card_tools(one: Machine) -> list[str]:
