@@ -2,11 +2,13 @@
 
 Each folder keeps a stamp of what it was installed from, so a second run does nothing. The npm packages share one
 folder; each Python server gets an environment of its own, because their needs may contradict each other and ours.
+libp2p, in Python and in JavaScript, is there for the tests of peers.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "tests" / "servers"
 INSTALLED = ROOT / ".test-servers"
 PYTHON_SERVERS = ("time", "git", "fetch")
+# One package of libp2p is built from C, another has no wheel for a newer Python; tests say so where they are skipped.
+HAS_LIBP2P = sys.platform == "linux" and sys.version_info < (3, 14)
 STEP_SECONDS = 600
 SHOWN_LINES = 25
 
@@ -89,6 +93,26 @@ def install_python_packages(pins: Path, folder: Path) -> None:
     step(str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-r", str(pins), cwd=ROOT)
 
 
+def install_libp2p(pins: Path, folder: Path) -> None:
+    """One package is built here, which takes a C compiler and the headers of GMP."""
+    if not has_gmp():
+        apt = shutil.which("apt-get")
+        if apt is None or os.geteuid() != 0:
+            raise InstallError("gmp.h can't be compiled: install a C compiler and GMP (Debian: gcc libgmp-dev)")
+        step(apt, "update", "-qq", cwd=ROOT)
+        step(apt, "install", "-qq", "-y", "--no-install-recommends", "gcc", "libc6-dev", "libgmp-dev", cwd=ROOT)
+    install_python_packages(pins, folder)
+
+
+def has_gmp() -> bool:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        return False
+    command = (compiler, "-E", "-x", "c", "-")
+    done = subprocess.run(command, input=b"#include <gmp.h>", capture_output=True, timeout=STEP_SECONDS, check=False)
+    return done.returncode == 0
+
+
 def install(target: Target) -> str:
     """Fill the folder of `target` unless it is current, and say which it was."""
     if target.is_current():
@@ -116,6 +140,9 @@ def main() -> int:
         Target("node", PINS / "package.json", install_node_packages),
         *(Target(name, PINS / f"{name}.txt", install_python_packages) for name in PYTHON_SERVERS),
     ]
+    if HAS_LIBP2P:
+        targets.append(Target("libp2p", PINS / "libp2p.txt", install_libp2p))
+        targets.append(Target("libp2p-js", PINS / "libp2p-js.json", install_node_packages))
     INSTALLED.mkdir(exist_ok=True)
     with ThreadPoolExecutor(len(targets)) as pool:
         return 0 if all(list(pool.map(report, targets))) else 1

@@ -10,17 +10,21 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 
 from tests.servers import launch
 from tests.servers.launch import Launch
+from toolcrib.lan import libp2p_process
 from toolcrib.storage.file_lock import file_lock
 
 # Examples are timed by the test's own timeout: a busy machine must not fail one. CI draws the same examples every time.
 settings.register_profile("toolcrib", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("toolcrib")
+
+Found = TypeVar("Found")
 
 FOREIGN_VARIABLES = ("TOOLCRIB_", "CCOS_MCP_", "XDG_")
 FOREIGN_ENDINGS = ("_MCP_TOKEN", "_MCP_ENDPOINT")
@@ -32,6 +36,8 @@ REAL_SERVERS = {
     "git_server",
     "fetch_server",
     "inspector",
+    "libp2p_python",
+    "libp2p_packages",
 }
 
 
@@ -138,9 +144,26 @@ def inspector() -> Launch:
     return _installed(launch.inspector)
 
 
-def _installed(resolve: Callable[..., Launch], *where: Path) -> Launch:
+@pytest.fixture
+def libp2p_python(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A Python that has libp2p, which every node that is started in this test runs on."""
+    python = _installed(launch.libp2p_python)
+    monkeypatch.setattr(libp2p_process, "PYTHON", python)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1] / "src"))
+    return python
+
+
+@pytest.fixture
+def libp2p_packages() -> Path:
+    """The packages of libp2p in JavaScript."""
+    return _installed(launch.libp2p_js)
+
+
+def _installed(resolve: Callable[..., Found], *where: Path) -> Found:
     try:
         return resolve(*where)
+    except launch.NotForThisMachine as reason:
+        pytest.skip(str(reason))
     except launch.NotInstalled as missing:
         if os.environ.get("CI") == "true":
             pytest.fail(str(missing))

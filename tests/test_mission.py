@@ -15,10 +15,9 @@ GATEWAY = (
 COMMAND_LINE = "382, 384, 391-393, 405-407, 410-412, 438-465, 486, 492"
 SEARCH = "204, 245-256, 305, 385, 388, 401, 404, 429, 496, 502"
 DISCOVERY = "1-146, 315, 317-318, 320-326, 334, 336-341, 343, 347-360, 371-379, 508-509"
-# The others about peers follow with libp2p: 362-364, 366-369.
-PEERS = "316, 319, 327-333, 342, 344-346, 361, 365, 370, 510"
-# The contradictions between the documents that are settled; 18 is about peers.
-SETTLED = "1-17, 19-25"
+PEERS = "316, 319, 327-333, 342, 344-346, 361-370, 510"
+# The contradictions between the documents that are settled.
+SETTLED = "1-25"
 
 ROW = re.compile(r"^\| (c?\d[^|]*) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
 TEST = re.compile(r"\btest_\w+")

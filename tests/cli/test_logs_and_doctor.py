@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.machine import WORKSHOP, Machine, check_golden
+from toolcrib.lan import libp2p_process
 
 TROUBLED = {
     "friendly": {"command": sys.executable, "args": ["-I", "-S", str(WORKSHOP), "friendly"]},
@@ -133,3 +134,19 @@ def test_an_entry_that_cannot_be_read_is_not_healthy(machine: Machine) -> None:
     ran = machine.run("doctor", "--json")
     assert ran.code == 3
     assert ran.json["problems"][0]["path"].startswith("servers.odd")
+
+
+def test_the_doctor_tells_of_an_extra_that_the_settings_ask_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libp2p_process, "_MODULES", ("toolcrib", "a_package_nobody_installed"))
+    machine.workshop("friendly")
+    assert machine.run("doctor").code == 0
+    monkeypatch.setenv("TOOLCRIB_PEERS_ENABLED", "true")
+    monkeypatch.setenv("TOOLCRIB_PEERS_LIBP2P", "true")
+    ran = machine.run("doctor")
+    assert ran.code == 3
+    assert "pip install 'toolcrib[libp2p]'" in " ".join(ran.out.split())
+    (problem,) = machine.run("doctor", "--json").json["problems"]
+    assert "GMP" in problem["message"]
+    assert machine.run("doctor", "friendly").code == 0

@@ -423,3 +423,13 @@ def test_a_card_of_the_book_and_of_the_store_are_one(around: Around) -> None:
     peer = around.store.peer(KITCHEN.peer_id)
     assert peer is not None
     assert peer.card == card_of(KITCHEN, "kitchen", [ADD], now=peer.found_at)
+
+
+def test_a_peer_that_is_reached_over_libp2p_only_is_shown_with_its_address_there(around: Around) -> None:
+    place = "/ip4/10.0.0.7/tcp/4001"
+    over_libp2p = {"addresses": (), "multiaddrs": (f"{place}/p2p/{KITCHEN.peer_id}",), "by": "libp2p"}
+    around.see(around.kitchen(**over_libp2p))
+
+    listed = around.machine.run("peers", "list").out
+    assert f"{place} " in listed
+    assert f"{place}, found by libp2p" in around.machine.run("approvals", "show", "peer-kitchen").out

@@ -21,6 +21,11 @@ def test_peers_are_off_and_one_word_switches_them_on(machine):
         "static: [kitchen]",
         "static: ['nobody@kitchen:1']",
         "bootstrap: ['http://a']",
+        "bootstrap: ['/ip4/192.0.2.7/tcp/4001']",
+        "bootstrap: ['/unix/tmp/socket/p2p/QmNnooDu7bfjPFoTZYxMNLWUQJyrVwtbZg5gBMjTezGAJN']",
+        "tag: 'a name that is no service'",
+        "tag: praxis-p2p-mcp-and-more",
+        "dht: true, rendezvous: ''",
         "scan: [192.0.2.0/24]",
         "scan: ['host:80']",
         "scan: [" + ", ".join(f"'192.0.2.{last}:80'" for last in range(17)) + "]",
@@ -31,6 +36,12 @@ def test_peers_are_off_and_one_word_switches_them_on(machine):
 def test_what_nobody_could_reach_is_refused(machine, section):
     with pytest.raises(ConfigurationError, match=r"peers\.\w+: expected"):
         machine.load_text(f"discovery: {{peers: {{{section}}}}}")
+
+
+def test_addresses_for_libp2p_are_taken(machine):
+    nodes = [f"/ip4/192.0.2.7/tcp/4001/p2p/{PEER}", f"/dns4/kitchen.lan/tcp/4001/p2p/{PEER}"]
+    text = f"discovery: {{peers: {{bootstrap: {nodes}, tag: kitchen-mcp, dht: true, rendezvous: here}}}}"
+    assert machine.load_text(text).peers_bootstrap == tuple(nodes)
 
 
 def test_addresses_of_peers_are_taken(machine):

@@ -36,6 +36,7 @@ OTHER_TEXTS = {
     "peers.static": ["other.example:8666"],
     "peers.bootstrap": ["other.example:8666"],
     "peers.scan": ["192.0.2.10:8080-8090"],
+    "peers.tag": "another-tag",
 }
 
 

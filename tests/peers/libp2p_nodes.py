@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolcrib.lan.libp2p_process import Libp2pProcess, NodeSettings
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, Libp2pProcess, NodeSettings
 from toolcrib.lan.protocols import OnAsked
 from toolcrib.peers.identity import Identity
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
 START_SECONDS = 40.0
-# A Python that has the extra, where the one that runs the tests has not.
-PYTHON = sys.executable if find_spec("libp2p") else os.environ.get("LIBP2P_PYTHON", "")
-needs_libp2p = pytest.mark.skipif(
-    not PYTHON,
-    reason="libp2p is not installed: install toolcrib[libp2p], or let LIBP2P_PYTHON name a Python that has it",
-)
+# The node runs on a Python that has the extra, which may be another one than that of the tests.
+needs_libp2p = pytest.mark.usefixtures("libp2p_python")
 
 
 async def nobody(_: str, __: str, ___: bytes) -> bytes:
     return b"{}"
+
+
+async def named_kitchen(_: str, protocol: str, body: bytes) -> bytes:
+    """Whoever asks gets a card with a name and nothing else."""
+    return b'{"name":"kitchen"}' if protocol == CARD_PROTOCOL and not body else b"{}"
 
 
 @dataclass
@@ -51,17 +48,12 @@ class Node:
         return self.process.addresses[0]
 
     async def ask(self, other: Node, protocol: str, body: bytes, seconds: float = 20.0) -> bytes:
-        return await self.process.ask(other.peer_id, protocol, body, seconds, other.process.addresses)
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(SOURCE)}
+        await self.process.connect(other.peer_id, other.process.addresses, seconds)
+        return await self.process.ask(other.peer_id, protocol, body, seconds)
 
 
 @asynccontextmanager
-async def node(
-    letter: str, folder: Path, on_asked: OnAsked = nobody, python: str = PYTHON, **settings: Any
-) -> AsyncIterator[Node]:
+async def node(letter: str, folder: Path, on_asked: OnAsked = nobody, **settings: Any) -> AsyncIterator[Node]:
     """A node whose key is made of one letter; it is gone when the block ends."""
     key = letter.encode() * 32
     found: list[tuple[str, tuple[str, ...], str]] = []
@@ -73,8 +65,6 @@ async def node(
         on_found=lambda *told: found.append(told),
         on_gone=gone.append,
         log_file=folder / f"{letter}.log",
-        python=python,
-        env=environment(),
     )
     started = Node(process, Identity(key), found, gone)
     started.running = asyncio.create_task(process.run())

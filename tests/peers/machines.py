@@ -15,7 +15,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.engine import Engine, Opener
 from toolcrib.engine.from_settings import link_opener
-from toolcrib.engine.late_routes import LateRoutes
+from toolcrib.engine.libp2p_peers import Libp2pPeers
 from toolcrib.engine.open_gateway import open_home
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import opened_peer_review
@@ -56,6 +56,12 @@ class Machine:
     @property
     def address(self) -> PeerAddress:
         return PeerAddress(LOOPBACK, self.port)
+
+    @property
+    def multiaddresses(self) -> tuple[str, ...]:
+        """Where its libp2p listens; none while it does not run."""
+        streams = self.engine.peer_routes.streams
+        return tuple(streams.addresses) if isinstance(streams, Libp2pPeers) else ()
 
     def peers(self) -> dict[str, KnownPeer]:
         """Those that it knows, by the names of their servers, with their whole cards."""
@@ -136,9 +142,7 @@ async def machine(
     fakes = FakeServers(*servers)
     opener = _Reached(fakes)
     async with open_home(settings=chosen, env=env, opener=opener) as (engine, gateway):
-        opener.links = link_opener(
-            lambda: engine.settings, engine.paths, env, LateRoutes(lambda: engine.settings, engine.paths)
-        )
+        opener.links = link_opener(lambda: engine.settings, engine.paths, env, engine.peer_routes)
         one = Machine(folder, chosen, engine, gateway, fakes, None)  # type: ignore[arg-type]
         one.face = PeerFace(engine, lambda: one.settings, lambda: nullcontext(gateway))
         leaving = asyncio.Event()

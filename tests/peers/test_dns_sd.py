@@ -130,3 +130,29 @@ async def test_names_that_no_service_may_have_do_not_end_the_search(tmp_path: Pa
             await eventually(lambda: other.peer_id in {one.peer_id for one in seen}, 5)
     finally:
         await finder.close()
+
+
+@pytest.mark.usefixtures("multicast")
+async def test_where_libp2p_listens_is_announced_and_only_neighbours_are_believed(tmp_path: Path) -> None:
+    own, other = (Identity.kept_at(tmp_path / name) for name in ("own.key", "other.key"))
+    card = own_card(other, name="kitchen", version="1", definitions=[], port=8666, tls="", now=0)
+    here = f"/ip4/127.0.0.1/tcp/4001/p2p/{other.peer_id}"
+    elsewhere = [f"/ip4/10.9.8.7/tcp/4001/p2p/{other.peer_id}", f"/ip4/127.0.0.1/tcp/4001/p2p/{own.peer_id}"]
+    seen: list[Sighting] = []
+    listening, announcing = DnsSd(OWN, own_id=own.peer_id), DnsSd(OWN, own_id=other.peer_id)
+    try:
+        await listening.start(seen.append)
+        await announcing.start(lambda _: None)
+        await announcing.announce(card, [PLACE], [here, elsewhere[0]])
+        await eventually(lambda: _multiaddresses(seen, other) == {here})
+        await announcing.announce(card, [PLACE], elsewhere[1:])
+        await eventually(lambda: () in [one.multiaddrs for one in seen if one.peer_id == other.peer_id][-2:])
+    finally:
+        await announcing.close()
+        await listening.close()
+
+    assert _multiaddresses(seen, other) == {here}
+
+
+def _multiaddresses(seen: list[Sighting], peer: Identity) -> set[str]:
+    return {one for sighting in seen if sighting.peer_id == peer.peer_id for one in sighting.multiaddrs}

@@ -10,18 +10,18 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from importlib.util import find_spec
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.peers.cards import GARAGE, KITCHEN, card_of
-from tests.peers.libp2p_nodes import PYTHON, Node, environment, needs_libp2p, nobody, node, until
+from tests.peers.libp2p_nodes import Node, named_kitchen, needs_libp2p, nobody, node, until
 from tests.peers.test_peer_bridge import bridged
 from toolcrib import Gateway, Settings, open_gateway
-from toolcrib.errors import ExtraMissing, ServerConnectionError
-from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
+from toolcrib.errors import ServerConnectionError
+from toolcrib.lan import libp2p_process
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL, Libp2pProcess, NodeSettings
 from toolcrib.model.peer import peer_url
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.peers.card import read_card, signed_card
@@ -63,7 +63,7 @@ def signed(letter: str) -> bytes:
 
 
 @needs_libp2p
-async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
+async def test_nodes_exchange_cards_and_run_tools(tmp_path: Path) -> None:
     """Cards are exchanged, tools found and run; the ids are those of the same keys elsewhere."""
     async with (
         bridged() as (bridge, notes),
@@ -71,14 +71,13 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
         node(GARAGE_LETTER, tmp_path) as garage,
     ):
         assert kitchen.address.endswith(f"/p2p/{KITCHEN.peer_id}")
-        await kitchen.process.announce(signed(KITCHEN_LETTER))
-        await garage.process.dial(kitchen.address)
-        await until(lambda: garage.found)
-        assert garage.found == [(KITCHEN.peer_id, (kitchen.address,), "static")]
-
+        assert await garage.process.connect(KITCHEN.peer_id, [kitchen.address], 20.0) == kitchen.address
         theirs = await garage.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
         assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
         await until(lambda: GARAGE.peer_id in bridge.cards)
+        # Where it listens itself came with it, so that it can be asked too.
+        await until(lambda: kitchen.found)
+        assert kitchen.found[0] == (GARAGE.peer_id, (garage.address,), "libp2p")
 
         async with asking(garage, kitchen) as gateway:
             await gateway.list_tools("peer-kitchen")
@@ -92,13 +91,24 @@ async def test_the_same_journey_over_libp2p(tmp_path: Path) -> None:
 
 
 @needs_libp2p
+async def test_a_peer_is_tried_at_one_address_after_the_other_by_number_and_by_name(tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        port = kitchen.address.split("/")[4]
+        dead, named = "/ip4/127.0.0.1/tcp/1", f"/dns4/localhost/tcp/{port}/p2p/{kitchen.peer_id}"
+        with pytest.raises(ServerConnectionError) as caught:
+            await garage.process.connect(kitchen.peer_id, [dead], 20.0)
+        assert not caught.value.sent
+        # At once: one failure does not keep a peer away, as it would with libp2p alone.
+        assert await garage.process.connect(kitchen.peer_id, [dead, named], 20.0) == named
+
+
+@needs_libp2p
 async def test_a_stranger_over_libp2p_gets_our_card_and_nothing_else(tmp_path: Path) -> None:
     async with (
         bridged() as (bridge, notes),
         node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen,
         node(STRANGER_LETTER, tmp_path) as stranger,
     ):
-        await kitchen.process.announce(signed(KITCHEN_LETTER))
         # Garage is trusted, but its card does not make the stranger Garage.
         theirs = await stranger.ask(kitchen, CARD_PROTOCOL, signed(GARAGE_LETTER))
         assert read_card(theirs, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
@@ -119,7 +129,7 @@ async def test_whoever_answers_with_another_key_is_not_spoken_to(tmp_path: Path)
     async with node(STRANGER_LETTER, tmp_path, hear) as stranger, node(GARAGE_LETTER, tmp_path) as garage:
         claimed = stranger.address.replace(stranger.peer_id, KITCHEN.peer_id)
         with pytest.raises(ServerConnectionError):
-            await garage.process.ask(KITCHEN.peer_id, MCP_PROTOCOL, b"{}", 10.0, [claimed])
+            await garage.process.connect(KITCHEN.peer_id, [claimed], 10.0)
 
     assert heard == []
 
@@ -153,28 +163,24 @@ trio.run(main)
 """
 
 
-async def other_program(code: str, *arguments: str) -> str:
+async def other_program(*command: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        PYTHON, "-c", code, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=environment(),
-    )  # fmt: skip
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
     async with asyncio.timeout(60):
         told, _ = await process.communicate()
     return told.decode()
 
 
-@needs_libp2p
-async def test_plaintext_is_refused(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
-        assert "got" in await other_program(_PLAINTEXT, kitchen.address, "noise")
-        assert "got" not in await other_program(_PLAINTEXT, kitchen.address, "plain")
+async def test_plaintext_is_refused(libp2p_python: str, tmp_path: Path) -> None:
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen:
+        assert "got" in await other_program(libp2p_python, "-c", _PLAINTEXT, kitchen.address, "noise")
+        assert "got" not in await other_program(libp2p_python, "-c", _PLAINTEXT, kitchen.address, "plain")
 
 
 @needs_libp2p
 async def test_idle_connections_do_not_keep_a_peer_out_of_libp2p(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
         port = int(kitchen.address.split("/")[4])
         with ExitStack() as idle:
             for _ in range(1_000):
@@ -205,19 +211,19 @@ async def test_nodes_find_each_other_by_multicast(tmp_path: Path) -> None:
 async def test_a_rendezvous_in_the_dht_finds_a_peer(tmp_path: Path) -> None:
     async with node(STRANGER_LETTER, tmp_path, dht=True, rendezvous="elsewhere") as meeting_point:
         met = {"dht": True, "bootstrap": (meeting_point.address,), "rendezvous": "praxis-agents"}
-        async with node(KITCHEN_LETTER, tmp_path, **met) as kitchen, node(GARAGE_LETTER, tmp_path, **met) as garage:
+        async with (
+            node(KITCHEN_LETTER, tmp_path, named_kitchen, **met) as kitchen,
+            node(GARAGE_LETTER, tmp_path, **met) as garage,
+        ):
             await until(lambda: any(peer == kitchen.peer_id for peer, *_ in garage.found), 60)
-            peer, addresses, by = next(one for one in garage.found if one[0] == kitchen.peer_id)
+            _, addresses, by = next(one for one in garage.found if one[0] == kitchen.peer_id)
             assert (addresses, by) == ((kitchen.address,), "dht")
-            await kitchen.process.announce(b'{"name":"kitchen"}')
-            answer = await garage.process.ask(peer, CARD_PROTOCOL, b"{}", 20.0, addresses)
-            assert answer == b'{"name":"kitchen"}'
+            assert await garage.ask(kitchen, CARD_PROTOCOL, b"{}") == b'{"name":"kitchen"}'
 
 
 @needs_libp2p
 async def test_a_node_that_was_killed_is_started_again_with_its_card(tmp_path: Path) -> None:
-    async with node(KITCHEN_LETTER, tmp_path) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
+    async with node(KITCHEN_LETTER, tmp_path, named_kitchen) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
         assert kitchen.process.pid is not None
         os.kill(kitchen.process.pid, signal.SIGKILL)
         await until(lambda: not kitchen.process.ready.is_set())
@@ -234,56 +240,37 @@ async def test_a_peer_that_was_killed_is_told_to_be_gone(tmp_path: Path) -> None
         await until(lambda: kitchen.peer_id in garage.gone, 40)
 
 
-@pytest.mark.skipif(find_spec("libp2p") is not None, reason="libp2p is installed here")
-async def test_without_the_extra_the_message_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ExtraMissing) as caught:
-        await AsyncExitStack().enter_async_context(node("m", tmp_path, nobody, python=sys.executable))
-
-    assert "pip install 'toolcrib[libp2p]'" in caught.value.hint
-    assert caught.value.code == "EXTRA_MISSING"
-
-
-# A folder with the npm packages libp2p, @libp2p/tcp, @chainsafe/libp2p-noise and @chainsafe/libp2p-yamux.
-JS_FOLDER = os.environ.get("LIBP2P_JS", "")
+def broken_node(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Libp2pProcess:
+    """A node whose libp2p is this code."""
+    for module in ("libp2p", "trio"):
+        (folder / f"{module}.py").write_text(code)
+    source = Path(__file__).resolve().parents[2] / "src"
+    monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{source}")
+    settings = NodeSettings(listen=())
+    return Libp2pProcess(settings, b"m" * 32, nobody, on_found=lambda *_: None, log_file=folder / "node.log")
 
 
-@needs_libp2p
-@pytest.mark.skipif(not JS_FOLDER, reason="LIBP2P_JS names no folder with the npm packages of js-libp2p")
-async def test_a_javascript_peer_is_reached(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(Path(JS_FOLDER) / "node_modules")
-    script = tmp_path / "js_peer.mjs"
-    script.write_bytes(Path(__file__).with_name("js_peer.mjs").read_bytes())
-    async with bridged() as (bridge, _), node(KITCHEN_LETTER, tmp_path, bridge.answer) as kitchen:
-        await kitchen.process.announce(b'{"name":"kitchen"}')
-        process = await asyncio.create_subprocess_exec(
-            "node",
-            str(script),
-            kitchen.address,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(60):
-                assert process.stdout is not None
-                told = [json.loads(await process.stdout.readline()) for _ in range(3)]
-                address = told[0]["value"]
-                peer_id = address.rpartition("/")[2]
-                theirs = await kitchen.process.ask(peer_id, CARD_PROTOCOL, b'{"name":"kitchen"}', 20.0, [address])
-                heard = json.loads(await process.stdout.readline())
-        finally:
-            process.kill()
-            await process.wait()
+async def test_a_node_that_ends_is_started_again_five_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(libp2p_process, "WAITS", (0.01, 0.02, 0.03, 0.04, 0.05))
+    process = broken_node(tmp_path, monkeypatch, "import os, sys; print('ended', file=sys.stderr); os._exit(1)")
+    async with asyncio.timeout(60):
+        await process.run()
 
-    assert told[1] == {"kind": "card", "value": {"name": "kitchen"}}
-    # It is a stranger: Noise proved its id, and nobody trusts that one.
-    assert "PEER_NOT_TRUSTED" in told[2]["value"]["error"]["message"]
-    assert (theirs, heard["value"]) == (b'{"name":"js"}', {"name": "kitchen"})
+    waits = [one.partition("again in ")[2] for one in caplog.messages if "started again in" in one]
+    assert waits == ["0.01 s", "0.02 s", "0.03 s", "0.04 s", "0.05 s"]
+    assert "is not started again" in caplog.messages[-1]
+    assert (tmp_path / "node.log").read_text().count("ended") == 6
 
 
 _ENGINE = """
 import asyncio, sys
 from pathlib import Path
 from tests.peers.libp2p_nodes import node
+from toolcrib.lan import libp2p_process
+
+libp2p_process.PYTHON = sys.argv[2]
 
 async def main():
     async with node("k", Path(sys.argv[1])) as kitchen:
@@ -294,16 +281,16 @@ asyncio.run(main())
 """
 
 
-@needs_libp2p
-async def test_a_node_ends_with_the_engine_that_was_killed(tmp_path: Path) -> None:
+async def test_a_node_ends_with_the_engine_that_was_killed(libp2p_python: str, tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     engine = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         _ENGINE,
         str(tmp_path),
+        libp2p_python,
         stdout=asyncio.subprocess.PIPE,
-        env={**environment(), "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "LIBP2P_PYTHON": PYTHON},
+        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"},
     )
     try:
         assert engine.stdout is not None

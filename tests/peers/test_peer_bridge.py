@@ -15,10 +15,11 @@ import pytest
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.peers.cards import GARAGE, KITCHEN, STRANGER, card_of, known_peer
 from toolcrib import Gateway, Settings, open_gateway
-from toolcrib.engine.peer_bridge import PeerBridge
-from toolcrib.errors import PeerRefused, ServerConnectionError
+from toolcrib.engine.peer_bridge import CARDS_OF_ONE, PeerBridge
+from toolcrib.engine.peer_calls import PeerCalls
+from toolcrib.errors import PeerRefused, RateLimited, ServerConnectionError
 from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
-from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.peer import AgentCard, KnownPeer, peer_url
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.peers.card import read_card, signed_card
@@ -33,10 +34,11 @@ ASKER = known_peer(GARAGE, "garage", trust="trusted")
 class Bridged:
     """A gateway that offers tools of `notes` to trusted peers, and the cards that were left at it."""
 
-    def __init__(self, gateway: Gateway, limit: RateLimitConfig) -> None:
+    def __init__(self, gateway: Gateway, call_rate: float) -> None:
         self.peers: dict[str, KnownPeer] = {GARAGE.peer_id: ASKER}
         self.cards: dict[str, AgentCard] = {}
-        self.max_calls = 8
+        self.settings = replace(Settings(), peers_call_rate=call_rate)
+        limiter = RateLimiter(MemoryBuckets(time.monotonic))
         view = gateway._workspace.view
         self.answer = PeerBridge(
             gateway,
@@ -44,9 +46,8 @@ class Bridged:
             card=lambda: signed_card(card_of(KITCHEN, now=time.time()), KITCHEN),
             peer=self.peers.get,
             take_card=self.take_card,
-            limiter=RateLimiter(MemoryBuckets(time.monotonic)),
-            call_limit=lambda: limit,
-            max_calls=lambda: self.max_calls,
+            limiter=limiter,
+            calls=PeerCalls(limiter, lambda: self.settings),
         )
 
     async def take_card(self, peer_id: str, body: bytes) -> None:
@@ -63,14 +64,14 @@ class Bridged:
 
 
 @asynccontextmanager
-async def bridged(limit: RateLimitConfig | None = None) -> AsyncIterator[tuple[Bridged, FakeServer]]:
+async def bridged(call_rate: float = 1000) -> AsyncIterator[tuple[Bridged, FakeServer]]:
     notes = FakeServer("notes", [tool("add"), tool("slow")], tools={"add": lambda _: text("line one\nline two")})
     private = FakeServer("private", [tool("read")])
     settings = Settings(servers=(spec("notes"), spec("private")))
     async with asyncio.timeout(30), open_gateway(settings=settings, opener=FakeServers(notes, private)) as gateway:
         for name in ("notes", "private"):
             await gateway.list_tools(name)
-        yield Bridged(gateway, limit or RateLimitConfig(1000, 1000)), notes
+        yield Bridged(gateway, call_rate), notes
 
 
 def question(method: str, **params: Any) -> dict[str, Any]:
@@ -135,6 +136,23 @@ async def test_a_stranger_is_answered_nothing_and_runs_nothing() -> None:
         assert notes.calls == []
 
 
+async def test_whoever_brings_no_card_gets_ours_and_leaves_nothing() -> None:
+    async with bridged() as (bridge, _):
+        ours = await bridge.answer(STRANGER.peer_id, CARD_PROTOCOL, b"")
+
+    assert read_card(ours, now=time.time(), certificate_hash=None).peer_id == KITCHEN.peer_id
+    assert bridge.cards == {}
+
+
+async def test_cards_that_come_too_often_are_not_looked_at() -> None:
+    card = signed_card(card_of(GARAGE, "garage", now=time.time()), GARAGE)
+    async with bridged() as (bridge, _):
+        for _ in range(CARDS_OF_ONE.burst_size):
+            await bridge.ask(card, CARD_PROTOCOL)
+        with pytest.raises(RateLimited):
+            await bridge.ask(card, CARD_PROTOCOL)
+
+
 async def test_a_card_counts_only_for_whoever_the_transport_proved() -> None:
     card = signed_card(card_of(GARAGE, "garage", now=time.time()), GARAGE)
     async with bridged() as (bridge, _):
@@ -146,10 +164,10 @@ async def test_a_card_counts_only_for_whoever_the_transport_proved() -> None:
 
 
 async def test_a_peer_that_asks_too_often_is_told_so() -> None:
-    async with bridged(RateLimitConfig(0.01, 2)) as (bridge, _):
-        answers = [await bridge.ask(question("tools/list")) for _ in range(3)]
+    async with bridged(call_rate=0.01) as (bridge, _):
+        answers = [await bridge.ask(question("tools/list")) for _ in range(2)]
 
-    assert ["result" in answer for answer in answers] == [True, True, False]
+    assert ["result" in answer for answer in answers] == [True, False]
     assert "RATE_LIMITED" in answers[-1]["error"]["message"]
 
 
@@ -161,7 +179,7 @@ async def test_a_peer_has_only_so_many_calls_at_once() -> None:
         return text("done")
 
     async with bridged() as (bridge, notes):
-        bridge.max_calls = 1
+        bridge.settings = replace(bridge.settings, peers_max_calls=1)
         notes.tools["slow"] = slow
         first = asyncio.create_task(bridge.ask(question("tools/call", name="notes__slow")))
         while not notes.running:  # noqa: ASYNC110 - it runs on another task, and the test has its bound

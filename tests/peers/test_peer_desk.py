@@ -37,12 +37,13 @@ class Far(PeerHttp):
         self.identity = Identity.kept_at(folder / "far.key")
         self.certificate = kept_certificate(folder / "far.pem", self.identity.peer_id)
         self.is_there = True
+        self.is_closed = False
         self.looks: list[float] = []
         self.given: list[bytes] = []
 
     async def look(self, address: PeerAddress, etag: str, seconds: float) -> Looked:
         self.looks.append(self._clock())
-        if not self.is_there:
+        if self.is_closed or not self.is_there:
             raise ServerConnectionError("nobody answers", server=str(address))
         card = own_card(
             self.identity,
@@ -59,6 +60,32 @@ class Far(PeerHttp):
         self, address: PeerAddress, certificate: bytes, proof: PeerProof, card: bytes, seconds: float
     ) -> None:
         self.given.append(card)
+
+
+class Streams:
+    """The same machine over libp2p, where it is reached in no other way."""
+
+    addresses = ("/ip4/192.0.2.1/tcp/4001",)
+
+    def __init__(self, far: Far, clock: Clock) -> None:
+        self._far = far
+        self._clock = clock
+        self.asked: list[float] = []
+
+    async def exchange(self, peer: KnownPeer) -> tuple[bytes, str]:
+        self.asked.append(self._clock())
+        if not self._far.is_there:
+            raise ServerConnectionError("nobody answers", server=peer.server)
+        card = own_card(
+            self._far.identity,
+            name="far",
+            version="1",
+            definitions=[],
+            port=PLACE.port if peer.addresses else 0,
+            tls=certificate_hash(self._far.certificate),
+            now=self._clock(),
+        )
+        return signed_card(card, self._far.identity), peer.multiaddrs[0]
 
 
 class Notebook:
@@ -114,6 +141,11 @@ class Office:
             own_addresses=tuple,
             now=self.clock,
         )
+
+    def speak_libp2p(self) -> Streams:
+        streams = Streams(self.far, self.clock)
+        self.desk.use_streams(streams)
+        return streams
 
     @property
     def known(self) -> KnownPeer:
@@ -187,6 +219,84 @@ async def test_unseen_for_five_minutes_a_peer_has_no_tools_until_it_comes_back(o
     await office.pass_time(11)
     assert office.known.card is not None
     assert office.known.away_since is None
+
+
+async def test_a_peer_without_https_is_checked_by_exchanging_cards_over_libp2p(office: Office) -> None:
+    streams = office.speak_libp2p()
+    office.desk.seen(Sighting(office.far.identity.peer_id, (), "libp2p", multiaddrs=("/ip4/192.0.2.7/tcp/4001",)))
+    await office.pass_time(35)
+    started = streams.asked[0]
+    assert [at - started for at in streams.asked] == [0, 10, 20, 30]
+    assert (office.notebook.new, office.far.looks) == (["peer-far"], [])
+
+    office.far.is_there = False
+    await office.pass_time(30)
+    missed = streams.asked[4:]
+    assert [after - before for before, after in pairwise(missed)][:5] == [1, 2, 3, 4, 5]
+    assert (office.notebook.gone, office.known.away_since) == (["peer-far"], missed[0])
+
+    await office.pass_time(300)
+    assert office.known.card is None
+    office.far.is_there = True
+    await office.pass_time(11)
+    assert office.known.card is not None
+    assert office.known.away_since is None
+
+
+async def test_cards_that_cross_each_other_are_no_reason_to_refuse_a_peer(office: Office) -> None:
+    streams, peer_id = office.speak_libp2p(), office.far.identity.peer_id
+    multiaddrs = ("/ip4/192.0.2.7/tcp/4001",)
+    office.desk.seen(Sighting(peer_id, (), "libp2p", multiaddrs=multiaddrs))
+    await office.pass_time(1)
+    sent_before, _ = await streams.exchange(office.known)
+    office.clock.advance(2)
+    sent_after, _ = await streams.exchange(office.known)
+    await office.desk.take_streamed(peer_id, sent_after)
+    await office.desk.take_streamed(peer_id, sent_before)
+
+    latest = office.desk.peer(peer_id)
+    assert latest is not None
+    assert latest.card is not None
+    assert (latest.card.timestamp, latest.trouble) == (int(office.clock()), "")
+
+
+async def test_a_peer_that_left_libp2p_is_looked_at_at_once(office: Office) -> None:
+    streams = office.speak_libp2p()
+    office.desk.seen(Sighting(office.far.identity.peer_id, (), "libp2p", multiaddrs=("/ip4/192.0.2.7/tcp/4001",)))
+    await office.pass_time(3)
+    office.far.is_there = False
+    office.desk.doubt(office.far.identity.peer_id)
+    await office.pass_time(1)
+
+    assert len(streams.asked) == 2
+    assert office.known.away_since is not None
+
+
+async def test_without_libp2p_a_peer_that_is_only_there_is_neither_asked_nor_away(office: Office) -> None:
+    office.desk.seen(Sighting(office.far.identity.peer_id, (), "libp2p", multiaddrs=("/ip4/192.0.2.7/tcp/4001",)))
+    await office.pass_time(30)
+
+    assert office.far.looks == []
+    assert office.notebook.rows() == []
+    streams = office.speak_libp2p()
+    await office.pass_time(1)
+    assert len(streams.asked) == 1
+
+
+async def test_over_https_first_and_over_libp2p_where_nobody_answers(office: Office) -> None:
+    streams = office.speak_libp2p()
+    both = Sighting(office.far.identity.peer_id, (PLACE,), "mdns", multiaddrs=("/ip4/192.0.2.7/tcp/4001",))
+    office.desk.seen(both)
+    await office.pass_time(11)
+    assert (len(office.far.looks), streams.asked) == (2, [])
+    certificate = office.known.certificate
+
+    office.far.is_closed = True
+    await office.pass_time(10)
+    assert (len(office.far.looks), len(streams.asked)) == (3, 1)
+    assert office.known.away_since is None
+    # Its card names the same key: as soon as HTTPS is there again, it is used.
+    assert office.known.certificate == certificate
 
 
 async def test_a_flood_of_announcements_of_one_peer_costs_one_look_a_second(office: Office) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.fakes import FakeServer, eventually, text, tool
 from tests.peers.machines import BOUND_SECONDS, machine
+from tests.peers.test_meeting import both_trust, comes_to
+from toolcrib.config.load import load_settings
 from toolcrib.model.tool_rule import ToolRule
 
 
@@ -76,3 +78,24 @@ async def test_machines_hear_of_each_other_on_the_network(tmp_path: Path) -> Non
         assert (await study.knows(f"peer-{here}")).peer_id == kitchen.peer_id
         assert (await kitchen.knows(f"peer-{there}")).peer_id == study.peer_id
         assert f"peer-{here}" not in kitchen.peers()
+
+
+async def test_peers_and_external_endpoints_are_used_side_by_side(tmp_path: Path) -> None:
+    """In one document peers are looked for only where no endpoint is configured; here both are."""
+    file = tmp_path / "agent.yaml"
+    file.write_text(
+        "agent: {name: study, external_mcp_endpoints: ['http://127.0.0.1:1/lamps']}\np2p: {enabled: true}\n"
+        "mcp: {enabled: true}\n"
+    )
+    read = load_settings(file, env={"TOOLCRIB_HOME": str(tmp_path / "home")})
+    (endpoint,) = read.servers
+    lamps = FakeServer(endpoint.name, [tool("dim")], tools={"dim": lambda _: text("dark")})
+    notes = FakeServer("notes", [tool("add")], tools={"add": lambda _: text("done")})
+    async with machine(tmp_path / "kitchen", "kitchen", notes, peers_expose=("notes",)) as kitchen:
+        both = {"servers": read.servers, "peers_enabled": read.peers_enabled, "peers_static": (str(kitchen.address),)}
+        async with machine(tmp_path / "study", "study", lamps, **both) as study:
+            await both_trust(study, kitchen)
+            await comes_to("", study, "peer-kitchen", "notes__add")
+            answer = await study.gateway.execute_tool(endpoint.name, "dim_external", {})
+
+    assert (answer.value, notes.calls, lamps.calls) == ("dark", [("add", {})], [("dim", {})])

@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ NODE_MODULES = INSTALLED / "node" / "node_modules"
 
 class NotInstalled(Exception):
     """A test server is missing from `.test-servers`."""
+
+
+class NotForThisMachine(Exception):
+    """`make servers` does not install it on such a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,26 @@ def inspector() -> Launch:
     """The Inspector in CLI mode, on the Node 22 it asks for where npm has one for this machine."""
     script = _package_script("@modelcontextprotocol/inspector", "mcp-inspector")
     return Launch(_newer_node(), (str(script), "--cli"))
+
+
+def libp2p_python() -> str:
+    """A Python that has libp2p: our own where the extra is installed, or the one of `make servers`."""
+    if find_spec("libp2p") is not None:
+        return sys.executable
+    _check_libp2p_is_tried()
+    return str(_existing(INSTALLED / "libp2p" / "bin" / "python"))
+
+
+def libp2p_js() -> Path:
+    """The folder of packages of libp2p in JavaScript."""
+    _system_node()
+    _check_libp2p_is_tried()
+    return _existing(INSTALLED / "libp2p-js" / "node_modules")
+
+
+def _check_libp2p_is_tried() -> None:
+    if sys.platform != "linux" or sys.version_info >= (3, 14):
+        raise NotForThisMachine("libp2p is tried on Linux, with Python up to 3.13: some of its packages have no wheels")
 
 
 def _node_server(package: str, *args: str) -> Launch:

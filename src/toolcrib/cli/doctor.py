@@ -20,7 +20,9 @@ from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.engine.checkup import Checkup, check_server
+from toolcrib.errors import Problem
 from toolcrib.gateway import Gateway
+from toolcrib.lan.libp2p_process import missing_packages
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 
@@ -34,18 +36,31 @@ def run(options: argparse.Namespace) -> int:
     checkups = around(options).run(_check_all(around(options), settings, specs, output)) if specs else []
     # An entry that could not even be read is a server that does not work.
     left_out = () if options.servers else settings.problems
+    missing = () if options.servers else _missing_extras(settings)
     if output.as_json:
         output.json(
             {
                 "servers": [_as_json(checkup) for checkup in checkups],
-                "problems": [problem_json(one) for one in left_out],
+                "problems": [problem_json(one) for one in (*left_out, *missing)],
             }
         )
     elif not checkups:
         output.out.paragraph(why_none(settings))
     else:
         _print(checkups, output)
-    return OK if not left_out and all(checkup.is_fine for checkup in checkups) else FAILED
+    if not output.as_json:
+        for one in missing:
+            output.out.paragraph(str(one))
+    is_fine = not left_out and not missing and all(checkup.is_fine for checkup in checkups)
+    return OK if is_fine else FAILED
+
+
+def _missing_extras(settings: Settings) -> list[Problem]:
+    """What the settings ask for and is not installed."""
+    if not settings.peers_enabled or not settings.peers_libp2p:
+        return []
+    missing = missing_packages()
+    return [] if missing is None else [Problem("", f"{missing.message}. {missing.hint}")]
 
 
 async def _check_all(

@@ -35,7 +35,7 @@ def state_of(peer: KnownPeer, now: float, stale_seconds: float) -> State:
 def peer_row(peer: KnownPeer, state: State, now: float) -> tuple[str, ...]:
     """The cells of a table: name, state, seen, address, tools, the end of the id."""
     seen = ago(now - peer.seen_at) if peer.seen_at is not None else "never"
-    address = str(peer.addresses[0]) if peer.addresses else "-"
+    address = peer.where or "-"
     tools = str(peer.card.tool_count) if peer.card is not None else "?"
     return peer.server, state, seen, address, tools, peer.peer_id[-ID_CHARACTERS:]
 
@@ -122,7 +122,7 @@ def events(before: Seen, after: Seen) -> Iterator[PeerEvent]:
     """What must have happened between two looks at all peers."""
     for peer_id, (peer, state) in after.items():
         known = before.get(peer_id)
-        told = [("found", _where(peer))] if known is None else _changes(*known, peer, state)
+        told = [("found", peer.where)] if known is None else _changes(*known, peer, state)
         for what, detail in told:
             yield PeerEvent(what, peer.server, peer_id, detail)
     for peer_id, (peer, _) in before.items():
@@ -136,10 +136,6 @@ def _changes(old: KnownPeer, was: State, new: KnownPeer, state: State) -> Iterab
     if state != was and state in ("away", "stale", "refused"):
         yield state, new.trouble if state == "refused" else ""
     if was in ("away", "stale", "refused") and state in ("trusted", "waiting"):
-        yield "back", _where(new)
+        yield "back", new.where
     if old.card is not None and new.card is not None and old.card.etag != new.card.etag:
         yield "tools changed", f"{new.card.tool_count} tools"
-
-
-def _where(peer: KnownPeer) -> str:
-    return str(peer.addresses[0]) if peer.addresses else ""

@@ -87,8 +87,8 @@ class Engine:
         self.catalog = FollowedCatalog(store, now=time.time, fresh_seconds=settings.cache_ttl_seconds)
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
         self.workspaces: list[Workspace] = []
-        self._peer_routes = LateRoutes(lambda: self.settings, self.paths)
-        self._opener = opener or link_opener(lambda: self.settings, self.paths, env, self._peer_routes)
+        self.peer_routes = LateRoutes(lambda: self.settings, self.paths)
+        self._opener = opener or link_opener(lambda: self.settings, self.paths, env, self.peer_routes)
         self.pool = Pool(
             self._opener,
             connection_policy(settings),
@@ -217,7 +217,7 @@ class Engine:
         self.store.close()
         self.registry.close()
         self.peers.close()
-        self._peer_routes.close()
+        self.peer_routes.close()
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(

@@ -13,6 +13,7 @@ from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 
 if TYPE_CHECKING:
     from toolcrib.engine.peer_wiring import StoredRoutes
+    from toolcrib.upstream.peer_routes import PeerLinks
 
 
 class LateRoutes:
@@ -23,6 +24,8 @@ class LateRoutes:
         self._paths = paths
         self._opened: StoredRoutes | None = None
         self._opening = asyncio.Lock()
+        # The way over libp2p, in the process that speaks it.
+        self.streams: PeerLinks | None = None
 
     async def open(
         self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
@@ -35,7 +38,9 @@ class LateRoutes:
             if self._opened is not None:
                 return self._opened
             module = await asyncio.to_thread(import_module, "toolcrib.engine.peer_wiring")
-            opened: StoredRoutes = await asyncio.to_thread(module.StoredRoutes, self._settings, self._paths)
+            opened: StoredRoutes = await asyncio.to_thread(
+                module.StoredRoutes, self._settings, self._paths, lambda: self.streams
+            )
             self._opened = opened
             return opened
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from toolcrib.engine.peer_calls import PeerCalls
 from toolcrib.errors import RateLimited, ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 CARD_URI = "agent://card"
 ANSWER_SECONDS = 30.0
 MOST_ANSWER_BYTES = 10 * 1024 * 1024
+# How often cards may be left here: by one peer, and by all.
+CARDS_OF_ONE = RateLimitConfig(1, 3)
+CARDS_IN_ALL = RateLimitConfig(10, 20)
 _CARD_RESOURCE = {"uri": CARD_URI, "name": "card", "title": "Agent card", "mimeType": "application/json"}
 
 TakeCard = Callable[[str, bytes], Awaitable[None]]
@@ -57,8 +60,7 @@ class PeerBridge:
         peer: Callable[[str], KnownPeer | None],
         take_card: TakeCard,
         limiter: RateLimiter,
-        call_limit: Callable[[], RateLimitConfig],
-        max_calls: Callable[[], int],
+        calls: PeerCalls,
     ) -> None:
         self._gateway = gateway
         self._exposed = exposed
@@ -66,15 +68,12 @@ class PeerBridge:
         self._peer = peer
         self._take_card = take_card
         self._limiter = limiter
-        self._call_limit = call_limit
-        self._max_calls = max_calls
-        self._running: Counter[str] = Counter()
+        self._calls = calls
 
     async def __call__(self, peer_id: str, protocol: str, body: bytes) -> bytes:
         """The line that answers this one."""
         if protocol == CARD_PROTOCOL:
-            await self._take_card(peer_id, body)
-            return b"{}"
+            return await self._exchange(peer_id, body)
         id: int | str | None = None
         try:
             question = _read(protocol, body)
@@ -89,21 +88,28 @@ class PeerBridge:
             return _line(id, error=RpcError(INTERNAL_ERROR, f"{problem.code}: {problem.message}"))
         return _line(id, result)
 
+    async def _exchange(self, peer_id: str, body: bytes) -> bytes:
+        """Our card where none comes with the question; else it is judged, and taken."""
+        if not body:
+            return self._card()
+        wait = await self._limiter.try_acquire(f"card of {peer_id}", CARDS_OF_ONE)
+        wait = wait or await self._limiter.try_acquire("cards over libp2p", CARDS_IN_ALL)
+        if wait:
+            raise RateLimited("cards come too often", retry_after_seconds=wait)
+        await self._take_card(peer_id, body)
+        return b"{}"
+
     async def _admitted(self, peer_id: str, question: _Question) -> bytes:
         """The result, for a peer that is trusted and does not ask too often."""
         peer = self._peer(peer_id)
         if peer is None or not peer.is_trusted:
             raise RpcError(INTERNAL_ERROR, "PEER_NOT_TRUSTED: the person at this machine has not decided about you yet")
-        # The same key as for other transports: a peer has one quota, whichever way it comes.
-        key = f"peer:{peer_id}"
-        wait = await self._limiter.try_acquire(key, self._call_limit())
-        if wait or self._running[key] >= self._max_calls():
-            raise RateLimited("too many requests of this peer", retry_after_seconds=wait or 1.0)
-        self._running[key] += 1
+        if wait := await self._calls.enter(peer_id):
+            raise RateLimited("too many requests of this peer", retry_after_seconds=wait)
         try:
             return await self._result(peer, question.method, question.params or {})
         finally:
-            self._running[key] -= 1
+            self._calls.leave(peer_id)
 
     async def _result(self, peer: KnownPeer, method: str, params: Mapping[str, Any]) -> bytes:
         match method:

@@ -86,7 +86,9 @@ def overlay_of(peers: Iterable[KnownPeer], settings: Settings, now: float) -> Ov
 
 def _shown(peers: Iterable[KnownPeer], settings: Settings, now: float) -> list[KnownPeer]:
     stale = settings.peers_stale_after_seconds
-    return [peer for peer in peers if peer.is_trusted and not peer.is_stale(now, stale)]
+    there = [peer for peer in peers if peer.is_trusted and not peer.is_stale(now, stale)]
+    # One that only calls others is no server, however much it is trusted.
+    return [peer for peer in there if peer.listens_for_https or (peer.multiaddrs and settings.peers_libp2p)]
 
 
 def peer_spec(peer: KnownPeer, connect_seconds: float) -> ServerSpec:

@@ -177,7 +177,7 @@ def _is_meant(text: str, peer: KnownPeer) -> bool:
 
 def _request(peer: KnownPeer) -> ProposalRequest:
     assert peer.card is not None
-    where = f"{peer.addresses[0]}, " if peer.addresses else ""
+    where = f"{peer.where}, " if peer.where else ""
     definitions = peer.card.definitions or ()
     more = peer.card.tool_count - len(definitions)
     rest = f"; {more} more tools do not fit its card and have to be reviewed later" if more > 0 else ""

@@ -15,6 +15,7 @@ from toolcrib.engine.engine import Engine
 from toolcrib.engine.gateway_wiring import WorkspaceCapabilities
 from toolcrib.engine.listed_addresses import ListedAddresses
 from toolcrib.engine.own_card import OwnCard
+from toolcrib.engine.peer_calls import PeerCalls
 from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_record import PeerRecords
 from toolcrib.engine.peer_round import Rules, meet
@@ -26,7 +27,8 @@ from toolcrib.peers.addresses import OwnAddress
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
 from toolcrib.peers.identity import Identity
 from toolcrib.upstream.peer_http import PeerHttp
-from toolcrib.upstream.peer_routes import PeerHttpRoutes
+from toolcrib.upstream.peer_https import PeerHttps
+from toolcrib.upstream.peer_routes import PeerLinks, TrustedPeerRoutes
 from toolcrib.version import VERSION
 
 USER_AGENT = f"toolcrib/{VERSION}"
@@ -36,14 +38,15 @@ MEET_SECONDS = 2.0
 class StoredRoutes:
     """The way to peers as they are written down, whichever process found them."""
 
-    def __init__(self, settings: Callable[[], Settings], paths: Paths) -> None:
+    def __init__(self, settings: Callable[[], Settings], paths: Paths, streams: Callable[[], PeerLinks | None]) -> None:
         self._store = open_peer_store(paths)
-        self.routes = PeerHttpRoutes(
+        https = PeerHttps(
             Identity.kept_at(paths.peer_key),
-            self._store.peer,
             user_agent=USER_AGENT,
             connect_seconds=lambda: settings().peers_connect_timeout_seconds,
+            now=time.time,
         )
+        self.routes = TrustedPeerRoutes(https, self._store.peer, streams)
 
     def close(self) -> None:
         self._store.close()
@@ -51,12 +54,17 @@ class StoredRoutes:
 
 @dataclass(frozen=True, slots=True)
 class OpenDesk:
-    """The desk, our card as it is told to others, who writes down what the desk sees, and who looks at listed addresses."""
+    """The desk, our card as it is told to others, and who is beside it.
+
+    `records` writes down what the desk sees, `listed` looks at addresses that a person listed, and `calls` counts what peers
+    ask of us.
+    """
 
     desk: PeerDesk
     own_card: OwnCard
     records: PeerRecords
     listed: ListedAddresses
+    calls: PeerCalls
 
 
 @asynccontextmanager
@@ -96,6 +104,6 @@ async def open_desk(
             engine, lambda: capabilities().review, configured=capabilities.configured, meet=who_is_at, seen=desk.seen
         )
         try:
-            yield OpenDesk(desk, own_card, records, listed)
+            yield OpenDesk(desk, own_card, records, listed, PeerCalls(engine.limiter, settings))
         finally:
             await listed.close()

@@ -15,6 +15,7 @@ from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZerocon
 from toolcrib.model.peer import AgentCard, PeerAddress, Sighting
 from toolcrib.model.peer_id import is_peer_id, key_of_peer_id
 from toolcrib.peers.addresses import OwnAddress, nearby
+from toolcrib.peers.multiaddresses import usable_multiaddresses
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,7 @@ MOST_QUEUED = 256
 MOST_RESOLVED_AT_ONCE = 8
 HINT_CHARACTERS = 8
 _MOST_NAME_BYTES = 40
+_MOST_TEXT_BYTES = 255
 _REGISTER_SECONDS = 10.0
 
 
@@ -54,10 +56,10 @@ class DnsSd:
         self._working = [asyncio.create_task(self._resolve(self._zeroconf)) for _ in range(MOST_RESOLVED_AT_ONCE)]
         self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, list(self._types), handlers=[self._noticed])
 
-    async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress]) -> None:
+    async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress], multiaddrs: Sequence[str] = ()) -> None:
         if self._zeroconf is None:
             return
-        infos = [self._info(kind, card, addresses) for kind in self._types]
+        infos = [self._info(kind, card, addresses, multiaddrs) for kind in self._types]
         async with asyncio.timeout(_REGISTER_SECONDS):
             if self._announced:
                 sent = [await self._zeroconf.async_update_service(info) for info in infos]
@@ -85,7 +87,9 @@ class DnsSd:
             # The name ends in our id: it is our own, from before a crash, or of another network card.
             return await zeroconf.async_register_service(info, allow_name_change=True)
 
-    def _info(self, kind: str, card: AgentCard, addresses: Sequence[PeerAddress]) -> AsyncServiceInfo:
+    def _info(
+        self, kind: str, card: AgentCard, addresses: Sequence[PeerAddress], multiaddrs: Sequence[str]
+    ) -> AsyncServiceInfo:
         properties = {
             "v": "1",
             "proto": "https",
@@ -95,6 +99,8 @@ class DnsSd:
         }
         if kind != MCP_TYPE:
             properties |= {"peer_id": card.peer_id, "service": self._tag}
+            if multiaddrs:
+                properties["addresses"] = _fitting(multiaddrs)
         return AsyncServiceInfo(
             kind,
             f"{instance_name(card)}.{kind}",
@@ -148,11 +154,24 @@ class DnsSd:
             log.debug("%s is announced, and is no peer", info.name[:100])
             return
         addresses = nearby(info.parsed_scoped_addresses(), info.port or 0, self._own)
-        if addresses:
+        named = told.get("addresses", b"").decode(errors="replace").split(",")
+        multiaddrs = usable_multiaddresses(named, peer_id, self._own)
+        if addresses or multiaddrs:
             hint = told.get("c", b"").decode(errors="replace")[:HINT_CHARACTERS]
-            self._seen(Sighting(peer_id, addresses, "mdns", hint))
+            self._seen(Sighting(peer_id, addresses, "mdns", hint, multiaddrs))
         else:
             log.debug("%s is announced at no address of our networks", info.name[:100])
+
+
+def _fitting(multiaddrs: Sequence[str]) -> str:
+    """As many of them as one text of a record holds."""
+    told = ""
+    for one in multiaddrs:
+        longer = f"{told},{one}" if told else one
+        if len("addresses=") + len(longer) > _MOST_TEXT_BYTES:
+            break
+        told = longer
+    return told
 
 
 def instance_name(card: AgentCard) -> str:

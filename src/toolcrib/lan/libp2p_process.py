@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from toolcrib.model.peer_id import is_peer_id
 log = logging.getLogger(__name__)
 
 EXTRA = "libp2p"
+PYTHON = sys.executable
 CARD_PROTOCOL = "/praxis/card/1.0.0"
 TOOL_PROTOCOL = "/praxis/tool/1.0.0"
 MCP_PROTOCOL = "/praxis/mcp/1.0.0"
@@ -30,12 +32,15 @@ WAITS = (1.0, 2.0, 3.0, 4.0, 5.0)
 STEADY_SECONDS = 60.0
 MOST_LINE_BYTES = 16 * 1024 * 1024
 MOST_ADDRESSES = 4
+MOST_LOG_BYTES = 1024 * 1024
 END_SECONDS = 5.0
+# Those that the node can't do without, and the one that is built where it is installed.
+_MODULES = ("libp2p", "trio", "multiaddr", "fastecdsa")
 # How much longer than the question itself we wait for the other process to say that it failed.
 _GRACE_SECONDS = 2.0
 
 FoundPeer = Callable[[str, tuple[str, ...], str], None]
-"""(id, addresses as libp2p writes them, how: "libp2p" by multicast, "dht", or "static" where a person wrote the address)
+"""(id, addresses as libp2p writes them, how: "libp2p" by multicast or by coming to us, or "dht")
 
 Hints only: whoever is there has to prove who it is when it is asked.
 """
@@ -58,6 +63,7 @@ class NodeSettings:
 class Libp2pProcess:
     """Fulfils `PeerStreams`. `run` keeps the process going; it ends with its pipe, however we end.
 
+    `on_ready` is called with True once peers can be reached, and with False when they no longer can.
     The key goes to the process by its pipe, never as an argument or a variable.
     """
 
@@ -66,8 +72,9 @@ class Libp2pProcess:
     on_asked: OnAsked
     on_found: FoundPeer
     on_gone: Callable[[str], None] = lambda _: None
+    on_ready: Callable[[bool], None] = lambda _: None
     log_file: Path | None = None
-    python: str = sys.executable
+    python: str = field(default_factory=lambda: PYTHON)
     env: Mapping[str, str] | None = None
     addresses: tuple[str, ...] = ()
     pid: int | None = None
@@ -78,7 +85,6 @@ class Libp2pProcess:
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._stdin: asyncio.StreamWriter | None = None
-        self._card = b""
 
     async def run(self) -> None:
         """Start the process, and again where it ends; raises ExtraMissing where libp2p is not installed."""
@@ -93,39 +99,30 @@ class Libp2pProcess:
                 await asyncio.sleep(WAITS[failures - 1])
         log.error("libp2p ended %d times in a row and is not started again; see %s", failures, self.log_file)
 
-    async def ask(
-        self, peer_id: str, protocol: str, body: bytes, seconds: float, addresses: Sequence[str] = ()
-    ) -> bytes:
-        """The peer's answer; raises ServerConnectionError where it can't be reached in time."""
+    async def connect(self, peer_id: str, addresses: Sequence[str], seconds: float) -> str:
+        """Be connected to a peer; at which of these addresses, or nothing where it came to us.
+
+        Raises ServerConnectionError where it can't be reached in time.
+        """
+        answer = await self._question("connect", seconds, peer=peer_id, addrs=list(addresses))
+        return answer.decode()
+
+    async def ask(self, peer_id: str, protocol: str, body: bytes, seconds: float) -> bytes:
+        """The peer's answer; it is connected to as the last time. Raises ServerConnectionError as above."""
+        return await self._question("ask", seconds, peer=peer_id, protocol=protocol, body=body.decode())
+
+    async def _question(self, kind: str, seconds: float, **values: Any) -> bytes:
         number = next(self._numbers)
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            await self._send(
-                "ask",
-                n=number,
-                peer=peer_id,
-                protocol=protocol,
-                body=body.decode(),
-                seconds=seconds,
-                addrs=list(addresses),
-            )
+            await self._send(kind, n=number, seconds=seconds, **values)
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 return await answer
         except TimeoutError:
-            raise _unreached(peer_id, f"no answer within {seconds:g} s") from None
+            raise _unreached("the peer", f"no answer within {seconds:g} s") from None
         finally:
             self._waiting.pop(number, None)
-
-    async def announce(self, card: bytes) -> None:
-        """Let peers have this card from now on."""
-        self._card = card
-        if self.ready.is_set():
-            await self._send("card", body=card.decode())
-
-    async def dial(self, address: str) -> None:
-        """Connect to an address that a person wrote; `on_found` is called where somebody is there."""
-        await self._send("dial", addr=address)
 
     async def _run_once(self) -> None:
         with _log_to(self.log_file) as errors:
@@ -165,8 +162,7 @@ class Libp2pProcess:
             case "ready":
                 self.addresses = tuple(told["addrs"])
                 self.ready.set()
-                if self._card:
-                    await self.announce(self._card)
+                self.on_ready(True)
             case "found" if is_peer_id(told["peer"]):
                 self.on_found(told["peer"], tuple(told["addrs"][:MOST_ADDRESSES]), told["by"])
             case "gone":
@@ -187,7 +183,7 @@ class Libp2pProcess:
         if waiting is None or waiting.done():
             return
         if "error" in told:
-            waiting.set_exception(_unreached("the peer", str(told["error"])))
+            waiting.set_exception(_unreached("the peer", str(told["error"]), sent=bool(told.get("sent", True))))
         else:
             waiting.set_result(str(told["body"]).encode())
 
@@ -204,7 +200,7 @@ class Libp2pProcess:
 
     async def _send(self, kind: str, **values: Any) -> None:
         if self._stdin is None or self._stdin.is_closing():
-            raise _unreached("libp2p", "it does not run now")
+            raise _unreached("libp2p", "it does not run now", sent=False)
         try:
             self._stdin.write(msgspec.json.encode({"kind": kind, **values}) + b"\n")
             await self._stdin.drain()
@@ -212,7 +208,9 @@ class Libp2pProcess:
             raise _unreached("libp2p", f"it has ended ({problem})") from None
 
     def _lost(self) -> None:
-        self.ready.clear()
+        if self.ready.is_set():
+            self.ready.clear()
+            self.on_ready(False)
         self.addresses = ()
         if self._stdin is not None:
             self._stdin.close()
@@ -223,11 +221,18 @@ class Libp2pProcess:
             task.cancel()
 
 
+def missing_packages() -> ExtraMissing | None:
+    """What keeps libp2p from running with our own Python; None where nothing does."""
+    absent = next((module for module in _MODULES if find_spec(module) is None), None)
+    return _missing(absent) if absent is not None else None
+
+
 def _log_to(path: Path | None) -> Any:
     if path is None:
         path = Path(os.devnull)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("ab")
+    is_long = path.is_file() and path.stat().st_size > MOST_LOG_BYTES
+    return path.open("wb" if is_long else "ab")
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
@@ -245,11 +250,13 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 
 def _missing(module: str) -> ExtraMissing:
-    hint = "It needs a C compiler and GMP." if module.startswith("fastecdsa") else ""
     return ExtraMissing(
-        f"peers.libp2p needs packages that are not installed ({module})", extra=EXTRA, hint=hint, module=module
+        f"peers.libp2p needs packages that are not installed ({module})",
+        extra=EXTRA,
+        hint="One of them is built when it is installed: that needs a C compiler and the headers of GMP.",
+        module=module,
     )
 
 
-def _unreached(who: str, why: str) -> ServerConnectionError:
-    return ServerConnectionError(f"{who}: {why}", server=who, sent=True)
+def _unreached(who: str, why: str, *, sent: bool = True) -> ServerConnectionError:
+    return ServerConnectionError(f"{who}: {why}", server=who, sent=sent)

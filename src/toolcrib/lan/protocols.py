@@ -17,8 +17,8 @@ class PeerFinder(Protocol):
     async def start(self, seen: Callable[[Sighting], None]) -> None:
         """Begin to look; `seen` is called for each peer, and again when what was said of it changes."""
 
-    async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress]) -> None:
-        """Say that we are there, or that our card is another one now."""
+    async def announce(self, card: AgentCard, addresses: Sequence[PeerAddress], multiaddrs: Sequence[str] = ()) -> None:
+        """Say that we are there, or that our card is another one now; `multiaddrs` are addresses for libp2p."""
 
     async def close(self) -> None:
         """Say goodbye and stop; closing twice is harmless."""
@@ -28,6 +28,9 @@ class PeerStreams(Protocol):
     """Single questions to peers and from them; who is on the other side was proved by the transport."""
 
     on_asked: OnAsked
+
+    async def connect(self, peer_id: str, addresses: Sequence[str], seconds: float) -> str:
+        """Be connected; at which of these addresses, or nothing where the peer came to us."""
 
     async def ask(self, peer_id: str, protocol: str, body: bytes, seconds: float) -> bytes:
         """The peer's answer; raises ServerConnectionError where it can't be reached in time."""

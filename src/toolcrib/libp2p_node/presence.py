@@ -27,6 +27,9 @@ async def watch_presence(host: Any, wire: Wire, known: set[Any]) -> None:
         while True:
             connected = set(host.get_connected_peers())
             for gone in known - connected:
+                # It may come back at another place; libp2p asks it for that only if nothing is known of it.
+                host.get_peerstore().clear_addrs(gone)
+                host.get_peerstore().clear_protocol_data(gone)
                 await wire.send("gone", peer=str(gone))
             known.clear()
             known.update(connected)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import trio
 from libp2p.peer.id import ID
-from libp2p.peer.peerinfo import PeerInfo
-from multiaddr import Multiaddr
 
+from toolcrib.libp2p_node.roads import Roads
 from toolcrib.libp2p_node.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -28,6 +26,8 @@ IDLE_SECONDS = 60.0
 MOST_STREAMS = 64
 MOST_STREAMS_OF_ONE = 16
 _CLOSE_SECONDS = 2.0
+_LOOKS_FOR_ADDRESSES = 10
+_LOOK_SECONDS = 0.5
 
 
 class Refused(Exception):
@@ -64,35 +64,32 @@ class Lines:
         await self._stream.write(line + b"\n")
 
 
+class Unsent(Exception):
+    """A question did not get to the other side."""
+
+
 class Streams:
     """Asks peers for the engine, and the engine for peers."""
 
-    def __init__(self, host: Any, wire: Wire) -> None:
+    def __init__(self, host: Any, wire: Wire, roads: Roads) -> None:
         self._host = host
         self._wire = wire
+        self._roads = roads
         self._numbers = itertools.count(1)
         self._answers: dict[int, trio.MemorySendChannel[str | None]] = {}
-        self._addresses: dict[str, list[Multiaddr]] = {}
         self._serving: Counter[str] = Counter()
-        self.card = b"{}"
-        # Peers that were connected when they were last asked.
-        self.connected: set[Any] = set()
         host.set_stream_handler(CARD, self._on_card)
         host.set_stream_handler(TOOL, self._on_question)
         host.set_stream_handler(MCP, self._on_question)
 
-    def remember(self, peer: str, addresses: Sequence[str]) -> None:
-        """Where a peer is reached from now on."""
-        self._addresses[peer] = [Multiaddr(one.partition("/p2p/")[0]) for one in addresses]
-
     async def ask(self, peer: str, protocol: str, body: bytes, seconds: float) -> bytes:
-        """The other side's line; raises whatever kept us from it, a TimeoutError (trio's) among that."""
+        """The other side's line; raises whatever kept us from it, Unsent where it did not get there."""
         with trio.fail_after(seconds):
-            peer_id = ID.from_base58(peer)
-            if peer_id not in self._host.get_connected_peers():
-                await self._host.connect(PeerInfo(peer_id, self._addresses.get(peer, [])))
-            self.connected.add(peer_id)
-            stream = await self._host.new_stream(peer_id, [protocol])
+            try:
+                at = await self._roads.connect(peer)
+                stream = await self._host.new_stream(ID.from_base58(peer), [protocol])
+            except Exception as problem:
+                raise Unsent(str(problem)) from problem
             try:
                 lines = Lines(stream)
                 await lines.write(body)
@@ -101,6 +98,8 @@ class Streams:
                 await _close(stream)
         if not answer:
             raise Refused("the stream ended without an answer")
+        if protocol == CARD and not at:
+            await self._tell_where(peer)
         return answer
 
     def answered(self, number: int, body: str | None) -> None:
@@ -112,12 +111,25 @@ class Streams:
 
     async def _on_card(self, stream: Any) -> None:
         async def exchange(peer: str, lines: Lines) -> None:
-            await lines.write(self.card)
+            # Asked for each time: a card that was signed a while ago is no longer believed.
+            await lines.write((await self._engine_answer(peer, CARD, b"")).encode())
             theirs = await lines.read(MOST_IN)
             if theirs:
                 await self._engine_answer(peer, CARD, theirs)
 
-        await self._serve(stream, exchange)
+        if await self._serve(stream, exchange):
+            peer = str(stream.muxed_conn.peer_id)
+            for _ in range(_LOOKS_FOR_ADDRESSES):
+                if await self._tell_where(peer):
+                    return
+                await trio.sleep(_LOOK_SECONDS)
+
+    async def _tell_where(self, peer: str) -> bool:
+        """Where a peer that came to us listens itself, if it has said so; the engine decides what to make of it."""
+        addresses = self._roads.told_addresses(peer)
+        if addresses:
+            await self._wire.send("found", peer=peer, addrs=addresses, by="libp2p")
+        return bool(addresses)
 
     async def _on_question(self, stream: Any) -> None:
         protocol = str(stream.get_protocol())
@@ -132,18 +144,21 @@ class Streams:
 
         await self._serve(stream, answer_all)
 
-    async def _serve(self, stream: Any, work: Any) -> None:
+    async def _serve(self, stream: Any, work: Any) -> bool:
+        """Whether it went well."""
         peer = str(stream.muxed_conn.peer_id)
         if self._serving[peer] >= MOST_STREAMS_OF_ONE or self._serving.total() >= MOST_STREAMS:
             await _reset(stream)
-            return
+            return False
         self._serving[peer] += 1
         try:
             await work(peer, Lines(stream))
             await _close(stream)
+            return True
         except Exception as problem:  # noqa: BLE001 - whatever a stranger does on a stream ends that stream only
             log.info("a stream of %s ended: %r", peer, problem)
             await _reset(stream)
+            return False
         finally:
             self._serving[peer] -= 1
             if not self._serving[peer]:

@@ -66,12 +66,16 @@ class AgentCard:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Somebody said that a peer is there; `hint` is the beginning of its card's etag, where that was said too."""
+    """Somebody said that a peer is there; `hint` is the beginning of its card's etag, where that was said too.
+
+    `multiaddrs` are addresses for libp2p.
+    """
 
     peer_id: str
     addresses: tuple[PeerAddress, ...]
     by: FoundBy
     hint: str = ""
+    multiaddrs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,17 @@ class KnownPeer:
     @property
     def is_trusted(self) -> bool:
         return self.trust == "trusted"
+
+    @property
+    def listens_for_https(self) -> bool:
+        """Whether there is an address where it can be called over HTTPS; one that only calls others has none."""
+        return bool(self.addresses) and self.card is not None and self.card.port > 0
+
+    @property
+    def where(self) -> str:
+        """The address where it is tried first, without the id that ends one for libp2p; empty where none is known."""
+        places = [*map(str, self.addresses), *(one.partition("/p2p/")[0] for one in self.multiaddrs)]
+        return places[0] if places else ""
 
     def is_stale(self, now: float, stale_seconds: float) -> bool:
         """Whether it did not answer for so long that its tools are no longer offered."""

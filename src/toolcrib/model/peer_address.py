@@ -11,6 +11,7 @@ from toolcrib.model.peer_id import is_peer_id
 MOST_SCANNED_PORTS = 64
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?\.?")
 _PLACE = re.compile(r"(?:\[(?P<v6>[^\[\]]+)\]|(?P<host>[^:\[\]]+)):(?P<first>\d{1,5})(?:-(?P<last>\d{1,5}))?")
+_MULTIADDRESS = re.compile(r"/(?:ip4|ip6|dns|dns4|dns6)/[^/\s]+/tcp/\d{1,5}/p2p/[1-9A-HJ-NP-Za-km-z]{32,60}")
 _AN_ADDRESS = "HOST:PORT, with an IPv6 address in brackets"
 
 
@@ -33,6 +34,14 @@ def written_peer(text: str) -> tuple[str, PeerAddress]:
 def is_multiaddress(text: str) -> bool:
     """Whether a bootstrap node is written as libp2p writes addresses."""
     return text.startswith("/")
+
+
+def check_multiaddress(text: str) -> None:
+    """A bootstrap node for libp2p has to name who is there: whoever answers proves that."""
+    if not _MULTIADDRESS.fullmatch(text):
+        raise ValueError(
+            "expected a multiaddress that ends with the id of the node, such as /ip4/192.0.2.7/tcp/4001/p2p/ID"
+        )
 
 
 def scanned_addresses(text: str) -> list[PeerAddress]:

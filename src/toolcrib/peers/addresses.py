@@ -30,6 +30,18 @@ def introduced(hosts: Iterable[str], port: int, own: Sequence[OwnAddress]) -> tu
     return _bounded((host for host in hosts if is_public_address(host) or _is_neighbour(host, own)), port)
 
 
+def came_from(host: str, port: int, own: Sequence[OwnAddress]) -> tuple[PeerAddress, ...]:
+    """Where a peer that came from `host` can be asked; never this machine itself, unless a person chose that."""
+    near = nearby([host], port, own)
+    if near or not _is_open_to_peers(port):
+        return near
+    try:
+        is_here = ipaddress.ip_address(_without_scope(host)).is_loopback
+    except ValueError:
+        return ()
+    return () if is_here else (PeerAddress(host, port),)
+
+
 def reached_at(own: Sequence[OwnAddress], host: str, port: int) -> list[PeerAddress]:
     """Where others can come while we listen at `host`; without one, or at all addresses, each of the chosen interfaces.
 
@@ -47,10 +59,14 @@ def _is_single(host: str) -> bool:
 
 
 def _bounded(hosts: Iterable[str], port: int) -> tuple[PeerAddress, ...]:
-    # Below 1024 are other services of a machine; a peer has no reason to be there but behind the port of HTTPS.
-    if port != 443 and not 1024 <= port <= 65_535:
+    if not _is_open_to_peers(port):
         return ()
     return tuple(PeerAddress(host, port) for host in dict.fromkeys(hosts))[:MOST_ADDRESSES]
+
+
+def _is_open_to_peers(port: int) -> bool:
+    """Below 1024 are other services of a machine; a peer has no reason to be there but behind the port of HTTPS."""
+    return port == 443 or 1024 <= port <= 65_535
 
 
 def _is_neighbour(host: str, own: Sequence[OwnAddress]) -> bool:

@@ -9,9 +9,10 @@ from toolcrib.errors import PeerRefused
 from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress, Sighting
 from toolcrib.model.peer_id import is_peer_id
 from toolcrib.peers.addresses import MOST_ADDRESSES
-from toolcrib.peers.card_room import CardRoom
+from toolcrib.peers.card_room import CardRoom, host_of
 from toolcrib.peers.checks import Checks
 from toolcrib.peers.names import name_for, unnamed, whose_name
+from toolcrib.peers.whereabouts import met_at, said_to_be_at
 
 # How much later than written a peer may really have been seen, as a share of the time after which it is stale: a peer that
 # answers every check is not written down every time.
@@ -97,7 +98,7 @@ class PeerBook:
             return self._entered(sighting, now)
         if known.trust == "blocked":
             return None
-        merged = replace(known, addresses=_merged(known, sighting.addresses))
+        merged = said_to_be_at(known, sighting)
         is_news = merged != known or not _has_heard(known, sighting.hint)
         self._keep(merged)
         if is_news:
@@ -105,9 +106,16 @@ class PeerBook:
         return merged
 
     def take_card(
-        self, peer_id: str, card: AgentCard, certificate: bytes, address: PeerAddress | None, now: float
+        self,
+        peer_id: str,
+        card: AgentCard,
+        certificate: bytes,
+        address: PeerAddress | None,
+        now: float,
+        *,
+        multiaddr: str = "",
     ) -> KnownPeer | None:
-        """A peer sent its card from this address; PeerRefused where it claims the name of one that is trusted.
+        """A peer sent its card from one of these addresses; PeerRefused where it claims the name of a trusted one.
 
         So is a stranger's where too much of strangers is kept already.
         """
@@ -115,18 +123,15 @@ class PeerBook:
         if peer is None or peer.trust == "blocked":
             return None
         self._refuse_impostor(peer, card, now)
-        self._refuse_crowd(peer, card, address, now)
-        # Where it answered comes first, whatever others say about where it is.
-        addresses = peer.addresses if address is None else tuple(dict.fromkeys((address, *peer.addresses)))
+        self._refuse_crowd(met_at(peer, address, multiaddr), card, now)
         is_named = peer.seen_at is not None or peer.is_trusted
         server = peer.server if is_named else name_for(peer, card.name, self._is_taken)
         seen = replace(
-            peer,
+            met_at(peer, address, multiaddr),
             server=server,
             title=card.name,
             card=_newest(card, peer.card),
             certificate=certificate,
-            addresses=addresses[:MOST_ADDRESSES],
             seen_at=now,
             away_since=None,
             trouble="",
@@ -134,6 +139,11 @@ class PeerBook:
         self._checks.answered(peer_id, now)
         self._keep(seen)
         return seen
+
+    def doubt(self, peer_id: str, now: float) -> None:
+        """Something speaks for it that a peer has left: ask as soon as it may be asked."""
+        if peer_id in self._peers:
+            self._checks.soon(peer_id, now)
 
     def answered(self, peer_id: str, now: float) -> None:
         """A peer is there and has the card that we know."""
@@ -196,6 +206,7 @@ class PeerBook:
             by=sighting.by,
             found_at=now,
             addresses=sighting.addresses[:MOST_ADDRESSES],
+            multiaddrs=sighting.multiaddrs[:MOST_ADDRESSES],
         )
         self._peers[peer_id] = peer
         self._dropped.discard(peer_id)
@@ -250,12 +261,12 @@ class PeerBook:
             "If they are two machines, give one another name (`peers.name`).",
         )
 
-    def _refuse_crowd(self, peer: KnownPeer, card: AgentCard, address: PeerAddress | None, now: float) -> None:
+    def _refuse_crowd(self, peer: KnownPeer, card: AgentCard, now: float) -> None:
         if peer.is_trusted or (peer.card is not None and peer.card.etag == card.etag):
             return
         others = [one for one in self._peers.values() if one.trust == "seen" and one.peer_id != peer.peer_id]
         try:
-            self._room.check(card, address.host if address is not None else "", others)
+            self._room.check(card, host_of(peer), others)
         except PeerRefused as refusal:
             self._checks.failed(peer.peer_id, now, is_hearsay=True)
             self._keep(replace(peer, trouble=refusal.message))
@@ -274,12 +285,6 @@ def _newest(card: AgentCard, known: AgentCard | None) -> AgentCard | None:
     """The card that came; a brief one only says that the known one still holds, unless that has changed meanwhile."""
     is_another = known is None or known.etag != card.etag
     return known if card.definitions is None and is_another else card
-
-
-def _merged(known: KnownPeer, new: tuple[PeerAddress, ...]) -> tuple[PeerAddress, ...]:
-    """New addresses before old ones, but behind the one at which it answered: anybody can announce others."""
-    proved = known.addresses[:1] if known.seen_at is not None else ()
-    return tuple(dict.fromkeys((*proved, *new, *known.addresses)))[:MOST_ADDRESSES]
 
 
 def _is_hearsay(peer: KnownPeer) -> bool:

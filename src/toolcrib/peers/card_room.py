@@ -42,5 +42,7 @@ class CardRoom:
 
 
 def host_of(peer: KnownPeer) -> str:
-    """Where it is now; one that only calls is nowhere."""
-    return peer.addresses[0].host if peer.addresses else ""
+    """Where it is now, whichever way it is reached; one that only calls is nowhere."""
+    if peer.addresses:
+        return peer.addresses[0].host
+    return peer.multiaddrs[0].split("/")[2] if peer.multiaddrs else ""

@@ -47,7 +47,8 @@ async def _keep_announced(
     said: object = None
     while networks() == chosen:
         card = opened.own_card.current()
-        if settings().peers_advertise and card.port and said != card.etag:
-            said = card.etag
-            await finder.announce(card, reached_at(chosen, settings().peers_host, card.port))
+        multiaddrs = tuple(opened.desk.streams.addresses) if opened.desk.streams is not None else ()
+        if settings().peers_advertise and card.port and said != (card.etag, multiaddrs):
+            said = (card.etag, multiaddrs)
+            await finder.announce(card, reached_at(chosen, settings().peers_host, card.port), multiaddrs)
         await asyncio.sleep(LOOK_SECONDS)

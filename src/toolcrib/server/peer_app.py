@@ -20,10 +20,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from toolcrib.config.settings import Settings
+from toolcrib.engine.peer_calls import PeerCalls
 from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.errors import ConfigurationError, PeerRefused, Problem
 from toolcrib.gateway import Gateway
-from toolcrib.limits.rate import RateLimitConfig, RateLimiter
+from toolcrib.limits.rate import RateLimiter
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
 from toolcrib.server.exposed_server import build_exposed_server
@@ -44,7 +45,12 @@ class PeerApp:
     """The routes of the peer port, behind the guard; `run` while it is served."""
 
     def __init__(
-        self, desk: PeerDesk, gateway: Gateway, settings: Callable[[], Settings], limiter: RateLimiter
+        self,
+        desk: PeerDesk,
+        gateway: Gateway,
+        settings: Callable[[], Settings],
+        limiter: RateLimiter,
+        calls: PeerCalls,
     ) -> None:
         self._desk = desk
         self._settings = settings
@@ -70,8 +76,7 @@ class PeerApp:
             own_hash=desk.certificate_hash,
             peer=desk.peer,
             limiter=limiter,
-            call_limit=lambda: _call_limit(settings()),
-            max_calls=lambda: settings().peers_max_calls,
+            calls=calls,
         )
 
     def running(self) -> Any:
@@ -208,7 +213,3 @@ async def _bounded_body(request: Request, max_bytes: int) -> bytes | None:
         if size > max_bytes:
             return None
     return b"".join(parts)
-
-
-def _call_limit(settings: Settings) -> RateLimitConfig:
-    return RateLimitConfig(settings.peers_call_rate, max(1, round(2 * settings.peers_call_rate)))

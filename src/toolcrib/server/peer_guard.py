@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
@@ -13,6 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from toolcrib.engine.peer_calls import PeerCalls
 from toolcrib.errors import PeerRefused
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.model.peer import KnownPeer
@@ -45,8 +45,7 @@ class PeerGuard:
         own_hash: str,
         peer: Callable[[str], KnownPeer | None],
         limiter: RateLimiter,
-        call_limit: Callable[[], RateLimitConfig],
-        max_calls: Callable[[], int],
+        calls: PeerCalls,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._app = app
@@ -54,10 +53,8 @@ class PeerGuard:
         self._own_hash = own_hash
         self._peer = peer
         self._limiter = limiter
-        self._call_limit = call_limit
-        self._max_calls = max_calls
+        self._calls = calls
         self._now = now
-        self._running: Counter[str] = Counter()
         self._greeted = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,20 +123,13 @@ class PeerGuard:
         return wait or await self._limiter.try_acquire("cards of peers", CARDS_IN_ALL)
 
     async def _serve(self, peer: KnownPeer, scope: Scope, receive: Receive, send: Send) -> None:
-        key = f"peer:{peer.peer_id}"
-        if self._running[key] >= self._max_calls():
-            await _too_often(1)(scope, receive, send)
-            return
-        if wait := await self._limiter.try_acquire(key, self._call_limit()):
+        if wait := await self._calls.enter(peer.peer_id):
             await _too_often(wait)(scope, receive, send)
             return
-        self._running[key] += 1
         try:
             await self._app({**scope, PEER_IN_SCOPE: peer, CALLER_IN_SCOPE: peer.peer_id}, receive, send)
         finally:
-            self._running[key] -= 1
-            if not self._running[key]:
-                del self._running[key]
+            self._calls.leave(peer.peer_id)
 
 
 def _refuse(status: int, message: str) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""All that is there for peers while it is wanted: the desk that looks, the announcements, and the port."""
+"""All that is there for peers while it is wanted: the desk that looks, the announcements, the port, and libp2p."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from toolcrib.peers.certificate import server_context
 from toolcrib.server.announcing import announce_and_look
 from toolcrib.server.own_peer import ServedPeer, keep_written_down
 from toolcrib.server.peer_app import PeerApp, listen_at, serve_peers
+from toolcrib.server.peer_libp2p import speak_libp2p
 from toolcrib.server.peer_pages import OwnPeer
 
 log = logging.getLogger(__name__)
@@ -49,8 +50,11 @@ async def serve(
             on_ready(await parts.enter_async_context(_listening(engine, gateway, opened, settings)))
         own = ServedPeer(opened.desk, lambda: _reached_at(opened, networks(), settings()))
         on_open(own)
-        running = [asyncio.create_task(_follow_edits(opened, settings, edited))]
-        running.append(asyncio.create_task(keep_written_down(own, engine.paths.peer_presence)))
+        running = [
+            asyncio.create_task(_follow_edits(opened, settings, edited)),
+            asyncio.create_task(keep_written_down(own, engine.paths.peer_presence)),
+            asyncio.create_task(speak_libp2p(engine, gateway, opened, networks, settings)),
+        ]
         if settings().peers_mdns:
             running.append(asyncio.create_task(announce_and_look(opened, networks, settings)))
         running.append(asyncio.create_task(opened.desk.run()))
@@ -96,7 +100,7 @@ async def _listening(
     stop = asyncio.Event()
     serving = asyncio.create_task(
         serve_peers(
-            PeerApp(opened.desk, gateway, settings, engine.limiter),
+            PeerApp(opened.desk, gateway, settings, engine.limiter, opened.calls),
             listeners,
             server_context(engine.paths.peer_certificate),
             stop=stop,

@@ -1,95 +1,81 @@
-"""From the id of a peer to a link: over HTTPS to the address where it was last met, and to its own certificate only."""
+"""From the id of a peer to a link: over HTTPS first, then over libp2p, and only to peers that a person trusts."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http import HTTPStatus
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Protocol
 
-import httpx2
-
-from toolcrib.errors import AnswerTooLarge, AuthenticationFailed, PeerRefused, ServerConnectionError
-from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
-from toolcrib.peers.certificate import certificate_hash, only_certificate
-from toolcrib.peers.identity import Identity
-from toolcrib.upstream.http_errors import translated
-from toolcrib.upstream.link import NotificationHandler, TransportLimits
-from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
-from toolcrib.upstream.streamable_http import StreamableHttpLink
-from toolcrib.wire.jsonrpc import Json
+from toolcrib.errors import PeerRefused, ServerConnectionError
+from toolcrib.model.peer import KnownPeer
+from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
+from toolcrib.upstream.peer_https import PeerHttps
 
 log = logging.getLogger(__name__)
 
+# How long addresses for HTTPS are tried where there is another way: one that swallows what is sent would take all the time.
+HTTPS_FIRST_SECONDS = 5.0
 
-class PeerHttpRoutes:
-    """Opens links to trusted peers; `find` looks a peer up by its id, and may ask a disk."""
+
+class PeerLinks(Protocol):
+    """Opens links to peers over libp2p."""
+
+    async def open_link(self, server: str, peer: KnownPeer) -> Link:
+        """Raises ServerConnectionError where the peer can't be reached."""
+
+
+class TrustedPeerRoutes:
+    """Fulfils `PeerRoutes`; `find` looks a peer up by its id and may ask a disk, `streams` gives the way over libp2p."""
 
     def __init__(
         self,
-        identity: Identity,
+        https: PeerHttps,
         find: Callable[[str], KnownPeer | None],
+        streams: Callable[[], PeerLinks | None] = lambda: None,
         *,
-        user_agent: str,
-        connect_seconds: Callable[[], float],
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._identity = identity
+        self._https = https
         self._find = find
-        self._user_agent = user_agent
-        self._connect_seconds = connect_seconds
+        self._streams = streams
         self._now = now
 
     async def open(
         self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
-    ) -> PeerHttpLink:
+    ) -> Link:
         """A link to the peer, at the first of its addresses where it answers."""
         peer = self._trusted(server, peer_id, await asyncio.to_thread(self._find, peer_id))
-        if peer.card is None or not peer.certificate or not peer.addresses:
-            raise self._away(server, peer)
+        streams = self._streams() if peer.multiaddrs else None
         refusal: PeerRefused | None = None
-        for address in peer.addresses:
+        try:
+            async with asyncio.timeout(HTTPS_FIRST_SECONDS) if streams is not None else nullcontext():
+                return await self._over_https(server, peer, on_notification, limits)
+        except PeerRefused as problem:
+            refusal = problem  # its address may be somebody else's by now
+        except (ServerConnectionError, TimeoutError) as problem:
+            log.debug("%s: %s", server, problem)
+        if streams is not None:
             try:
-                return await self._open_at(server, peer, peer.card, address, on_notification, limits)
-            except PeerRefused as problem:
-                refusal = problem  # its address may be somebody else's by now; it may answer at another one
+                return await streams.open_link(server, peer)
             except ServerConnectionError as problem:
                 log.debug("%s: %s", server, problem)
         raise refusal or self._away(server, peer)
 
-    async def _open_at(
-        self,
-        server: str,
-        peer: KnownPeer,
-        card: AgentCard,
-        address: PeerAddress,
-        on_notification: NotificationHandler,
-        limits: TransportLimits,
-    ) -> PeerHttpLink:
-        proof = PeerProof(self._identity, peer.peer_id, certificate_hash(peer.certificate), self._now)
-        client = peer_client(
-            only_certificate(peer.certificate),
-            user_agent=self._user_agent,
-            connect_seconds=self._connect_seconds(),
-            proof=proof,
-        )
-        try:
-            await _try_connection(client, server, address)
-            link = await StreamableHttpLink.open(
-                server,
-                f"https://{address}{card.path}",
-                {},
-                client=client,
-                on_notification=on_notification,
-                max_body_bytes=limits.max_body_bytes,
-            )
-        except BaseException:
-            await client.aclose()
-            raise
-        return PeerHttpLink(link, client)
+    async def _over_https(
+        self, server: str, peer: KnownPeer, on_notification: NotificationHandler, limits: TransportLimits
+    ) -> Link:
+        refusal: PeerRefused | None = None
+        for address in peer.addresses if peer.certificate and peer.listens_for_https else ():
+            try:
+                return await self._https.open_at(server, peer, address, on_notification, limits)
+            except PeerRefused as problem:
+                refusal = problem  # it may answer at another one
+            except ServerConnectionError as problem:
+                log.debug("%s: %s", server, problem)
+        raise refusal or self._away(server, peer)
 
     def _trusted(self, server: str, peer_id: str, peer: KnownPeer | None) -> KnownPeer:
         if peer is None:
@@ -107,98 +93,21 @@ class PeerHttpRoutes:
         return peer
 
     def _away(self, server: str, peer: KnownPeer) -> ServerConnectionError:
+        if peer.multiaddrs and not peer.listens_for_https and self._streams() is None:
+            return ServerConnectionError(
+                f"{server} is reached over libp2p only, and this process does not speak it",
+                server=server,
+                hint="The engine that your clients share speaks it, or `toolcrib serve --http` where there is none, "
+                "with peers.libp2p in your own configuration.",
+            )
         if peer.seen_at is None:
             when = "was never reached"
         else:
             when = f"was last seen {max(0, round(self._now() - peer.seen_at))} s ago"
-        where = f" at {peer.addresses[0]}" if peer.addresses else ""
+        where = f" at {peer.where}" if peer.where else ""
         return ServerConnectionError(
             f"{server} {when}{where}, and can't be reached now",
             server=server,
             retryable=True,
             hint="It comes back by itself once it is there again; `toolcrib peers show` says more.",
         )
-
-
-class PeerHttpLink:
-    """A link with a client of its own, which is closed with it; over once the peer can't be reached where it was."""
-
-    def __init__(self, link: StreamableHttpLink, client: httpx2.AsyncClient) -> None:
-        self._link = link
-        self._client = client
-        self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
-        with self._noticing():
-            return await self._link.request(id, method, params, headers)
-
-    async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
-        with self._noticing():
-            await self._link.notify(method, params, headers)
-
-    async def wait_closed(self) -> str:
-        closing = asyncio.create_task(self._link.wait_closed())
-        try:
-            done, _ = await asyncio.wait({closing, self._lost}, return_when=asyncio.FIRST_COMPLETED)
-            return done.pop().result()
-        finally:
-            closing.cancel()
-
-    async def close(self) -> None:
-        try:
-            await self._link.close()
-        finally:
-            self._lose("the connection was closed")
-            await self._client.aclose()
-
-    @contextmanager
-    def _noticing(self) -> Iterator[None]:
-        try:
-            yield
-        except AuthenticationFailed as refusal:
-            raise _in_words_of_peers(refusal) from refusal
-        except AnswerTooLarge:
-            raise
-        except ServerConnectionError as problem:
-            self._lose(problem.message)  # it may be somewhere else by now, which is looked up for the next link
-            raise
-
-    def _lose(self, reason: str) -> None:
-        if not self._lost.done():
-            self._lost.set_result(reason)
-
-
-def _in_words_of_peers(refusal: AuthenticationFailed) -> AuthenticationFailed:
-    """There is no token that a person could renew."""
-    if refusal.details.get("status") == HTTPStatus.FORBIDDEN:
-        words = f"{refusal.server} does not trust this machine yet"
-        hint = "The person there has to agree, with `toolcrib peers trust`; then try again."
-    else:
-        words = f"{refusal.server} does not believe who we are"
-        hint = "Compare the clocks of both machines; they may be five minutes apart."
-    return AuthenticationFailed(words, server=refusal.server, hint=hint)
-
-
-async def _try_connection(client: httpx2.AsyncClient, server: str, address: PeerAddress) -> None:
-    """Connect, so that another address can be tried where nobody answers; a certificate of somebody else is told apart."""
-    url = httpx2.URL(f"https://{address}{CARD_PATH}")
-    try:
-        with translated(server, url):
-            await client.head(url)
-    except ServerConnectionError as problem:
-        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(problem)):
-            raise PeerRefused(
-                f"{server}: whoever answers at {address} has another certificate than the peer that is trusted",
-                reason="certificate",
-                hint="`toolcrib peers show` says more. If the peer's files were deleted, forget it and trust it anew.",
-            ) from problem
-        raise
-
-
-def _causes(problem: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    following: BaseException | None = problem
-    while following is not None and following not in found:
-        found.append(following)
-        following = following.__cause__ or following.__context__
-    return found
