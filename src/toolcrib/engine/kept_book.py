@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from toolcrib.model.peer import KnownPeer
+from toolcrib.model.peer import KnownPeer, PeerAddress
 from toolcrib.peers.book import BookChanges, PeerBook
 
 
@@ -27,6 +27,9 @@ class PeerRecord(Protocol):
 
     async def left(self, peer: KnownPeer) -> None:
         """A peer that was there does not answer."""
+
+    def moved(self, peer: KnownPeer, address: PeerAddress) -> None:
+        """A peer that was there answers at another address."""
 
 
 class KeptBook:
@@ -58,5 +61,9 @@ class KeptBook:
         self._book.load(self._record.rows())
 
     async def left(self, peer: KnownPeer) -> None:
-        """A peer does not answer, or answers elsewhere: whoever is connected to it has to look anew."""
+        """A peer does not answer: whoever is connected to it has to look anew."""
         await self._record.left(peer)
+
+    def moved(self, peer: KnownPeer, address: PeerAddress) -> None:
+        """A peer answers at another address: whoever is connected to it elsewhere has to look anew."""
+        self._record.moved(peer, address)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.model.peer import PeerAddress
 from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class LateRoutes:
     ) -> Link:
         opened = await self._stored()
         return await opened.routes.open(server, peer_id, on_notification, limits)
+
+    def moved(self, peer_id: str, address: PeerAddress) -> None:
+        """A peer was met at this address: whoever is connected to it elsewhere has to look anew."""
+        if self._opened is not None:
+            self._opened.routes.moved(peer_id, address)
 
     async def _stored(self) -> StoredRoutes:
         async with self._opening:

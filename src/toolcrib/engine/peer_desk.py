@@ -138,7 +138,6 @@ class PeerDesk:
             while True:
                 self._woken.clear()
                 await self.tick()
-                # Not `wait_for`: until Python 3.12 it loses a cancel that comes at the same moment as what is waited for.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(TICK_SECONDS):
                         await self._woken.wait()
@@ -236,8 +235,8 @@ class PeerDesk:
             return
         if peer is None:
             return
-        if before is not None and _has_moved(before, met):
-            await self._kept.left(before)  # it has moved: who is connected goes on at the new place
+        if before is not None and met.address is not None and _has_moved(before, met.address):
+            self._kept.moved(before, met.address)
         if _is_news(before, met.card.etag):
             await self._kept.has_new_card(peer_id)
         await self._courtesies.tell(
@@ -259,8 +258,8 @@ def _is_there(peer: KnownPeer) -> bool:
     return peer.seen_at is not None and peer.away_since is None
 
 
-def _has_moved(before: KnownPeer, met: Met) -> bool:
-    return met.address is not None and _is_there(before) and before.addresses[:1] != (met.address,)
+def _has_moved(before: KnownPeer, address: PeerAddress) -> bool:
+    return _is_there(before) and before.addresses[:1] != (address,)
 
 
 def _is_news(before: KnownPeer | None, etag: str) -> bool:

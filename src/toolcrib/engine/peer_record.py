@@ -11,7 +11,7 @@ from toolcrib.engine.engine import Engine
 from toolcrib.engine.peer_specs import peer_launch
 from toolcrib.engine.peer_trust import PeerReview
 from toolcrib.errors import StoreUnavailable, ToolcribError
-from toolcrib.model.peer import KnownPeer
+from toolcrib.model.peer import KnownPeer, PeerAddress
 from toolcrib.model.server import ServerSpec
 from toolcrib.peers.book import BookChanges
 from toolcrib.peers.names import server_name
@@ -72,6 +72,9 @@ class PeerRecords:
     async def left(self, peer: KnownPeer) -> None:
         if (spec := self._spec(peer)) is not None:
             await self._engine.pool.disconnect(spec)
+
+    def moved(self, peer: KnownPeer, address: PeerAddress) -> None:
+        self._engine.peer_routes.moved(peer.peer_id, address)
 
     def _propose(self, peer: KnownPeer) -> None:
         proposal = self._review.propose(peer)

@@ -10,16 +10,16 @@ from pathlib import Path
 from toolcrib.engine.own_card import SignedCard
 from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.engine.peer_presence import forget_presence, write_presence
+from toolcrib.lan.libp2p_process import CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
+_OVER_LIBP2P = (CARD_PROTOCOL, MCP_PROTOCOL, TOOL_PROTOCOL)
 
 
 class ServedPeer:
     """Fulfils `OwnPeer`; `reached_at` are the addresses at which peers can come now."""
-
-    protocols: Sequence[str] = ("mcp",)
 
     def __init__(self, desk: PeerDesk, reached_at: Callable[[], Sequence[str]]) -> None:
         self._desk = desk
@@ -27,11 +27,17 @@ class ServedPeer:
         self.peer_id = desk.peer_id
 
     @property
+    def protocols(self) -> Sequence[str]:
+        return ("mcp", *(_OVER_LIBP2P if self._desk.streams is not None else ()))
+
+    @property
     def transports(self) -> Sequence[str]:
-        return ("https",) if self.card().card.port else ()
+        https = ("https",) if self.card().card.port else ()
+        return (*https, *(("libp2p",) if self._desk.streams is not None else ()))
 
     def addresses(self) -> Sequence[str]:
-        return self._reached_at()
+        streams = self._desk.streams
+        return (*self._reached_at(), *(streams.addresses if streams is not None else ()))
 
     def card(self) -> SignedCard:
         return self._desk.card()

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from weakref import WeakSet
 
 import httpx2
 
@@ -36,6 +37,13 @@ class PeerHttps:
         self._user_agent = user_agent
         self._connect_seconds = connect_seconds
         self._now = now
+        self._links: WeakSet[PeerHttpLink] = WeakSet()
+
+    def moved(self, peer_id: str, address: PeerAddress) -> None:
+        """A peer is at this address now: links to it that lead elsewhere are over."""
+        for link in list(self._links):
+            if link.peer_id == peer_id and link.address != address:
+                link.lose(f"the peer has moved to {address}")
 
     async def open_at(
         self,
@@ -67,15 +75,21 @@ class PeerHttps:
         except BaseException:
             await client.aclose()
             raise
-        return PeerHttpLink(link, client)
+        opened = PeerHttpLink(link, client, peer.peer_id, address)
+        self._links.add(opened)
+        return opened
 
 
 class PeerHttpLink:
     """A link with a client of its own, which is closed with it; over once the peer can't be reached where it was."""
 
-    def __init__(self, link: StreamableHttpLink, client: httpx2.AsyncClient) -> None:
+    def __init__(
+        self, link: StreamableHttpLink, client: httpx2.AsyncClient, peer_id: str, address: PeerAddress
+    ) -> None:
         self._link = link
         self._client = client
+        self.peer_id = peer_id
+        self.address = address
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
@@ -98,7 +112,7 @@ class PeerHttpLink:
         try:
             await self._link.close()
         finally:
-            self._lose("the connection was closed")
+            self.lose("the connection was closed")
             await self._client.aclose()
 
     @contextmanager
@@ -110,10 +124,11 @@ class PeerHttpLink:
         except AnswerTooLarge:
             raise
         except ServerConnectionError as problem:
-            self._lose(problem.message)  # it may be somewhere else by now, which is looked up for the next link
+            self.lose(problem.message)  # it may be somewhere else by now, which is looked up for the next link
             raise
 
-    def _lose(self, reason: str) -> None:
+    def lose(self, reason: str) -> None:
+        """It is of no use any more, for this reason."""
         if not self._lost.done():
             self._lost.set_result(reason)
 

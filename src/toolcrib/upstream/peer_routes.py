@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Protocol
 
 from toolcrib.errors import PeerRefused, ServerConnectionError
-from toolcrib.model.peer import KnownPeer
+from toolcrib.model.peer import KnownPeer, PeerAddress
 from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 from toolcrib.upstream.peer_https import PeerHttps
 
@@ -63,6 +63,10 @@ class TrustedPeerRoutes:
             except ServerConnectionError as problem:
                 log.debug("%s: %s", server, problem)
         raise refusal or self._away(server, peer)
+
+    def moved(self, peer_id: str, address: PeerAddress) -> None:
+        """A peer was met at this address: whoever is connected to it elsewhere has to look anew."""
+        self._https.moved(peer_id, address)
 
     async def _over_https(
         self, server: str, peer: KnownPeer, on_notification: NotificationHandler, limits: TransportLimits
