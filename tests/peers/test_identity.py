@@ -92,3 +92,16 @@ def test_only_the_holder_of_the_key_can_sign() -> None:
     assert not is_signed_by(Identity(b"a" * 32).peer_id, signed, b"other words")
     assert not is_signed_by(Identity(b"a" * 32).peer_id, b"short", b"words")
     assert not is_signed_by("nobody", signed, b"words")
+
+
+# Where the signature is a point of its own and a zero, nothing of the message counts.
+ANYBODYS = ("01" + "00" * 31, "ec" + "ff" * 30 + "7f", "00" * 31 + "80", "ee" + "ff" * 30 + "ff")
+
+
+@pytest.mark.parametrize("key", ANYBODYS)
+def test_an_id_under_which_anybody_can_sign_is_nobodys(key: str) -> None:
+    claimed = peer_id_of_key(bytes.fromhex(key))
+    forged = bytes.fromhex(ANYBODYS[0]) + bytes(32)
+
+    assert not is_peer_id(claimed)
+    assert not any(is_signed_by(claimed, forged, b"%d" % number) for number in range(64))
