@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 from tests.fakes import FakeServer, tool
@@ -33,10 +34,12 @@ async def test_two_machines_exchange_cards_and_one_runs_a_tool_of_the_other(tmp_
 
 
 async def test_machines_hear_of_each_other_on_the_network(tmp_path: Path) -> None:
+    # All tests of this machine share its loopback network, so that the names must be nobody else's.
+    first, second = (f"{name}-{secrets.token_hex(4)}" for name in ("kitchen", "study"))
     async with (
-        machine(tmp_path / "kitchen", "kitchen", peers_mdns=True) as kitchen,
-        machine(tmp_path / "study", "study", peers_mdns=True) as study,
+        machine(tmp_path / "kitchen", first, peers_mdns=True) as kitchen,
+        machine(tmp_path / "study", second, peers_mdns=True) as study,
     ):
-        assert (await study.knows("peer-kitchen")).peer_id == kitchen.peer_id
-        assert (await kitchen.knows("peer-study")).peer_id == study.peer_id
-        assert set(kitchen.peers()) == {"peer-study"}
+        assert (await study.knows(f"peer-{first}")).peer_id == kitchen.peer_id
+        assert (await kitchen.knows(f"peer-{second}")).peer_id == study.peer_id
+        assert kitchen.peer_id not in {peer.peer_id for peer in kitchen.peers().values()}
