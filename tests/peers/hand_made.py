@@ -6,8 +6,8 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,8 @@ class HandMadePeer:
         server = await asyncio.start_server(self._came, host, port, ssl=server_context(self.pem), backlog=100)
         self.address = PeerAddress(host, server.sockets[0].getsockname()[1])
         try:
-            yield self
+            with _twice_lost_is_lost():
+                yield self
         finally:
             server.close()
             for task in self._answering:
@@ -105,6 +106,23 @@ class HandMadePeer:
 
     async def _answer_with_body(self, writer: asyncio.StreamWriter) -> None:
         writer.write(_whole(self.body()))
+
+
+@contextmanager
+def _twice_lost_is_lost() -> Iterator[None]:
+    """Where the other side breaks off, asyncio (Python 3.11) may end a secured connection a second time, and trip over it."""
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler() or asyncio.AbstractEventLoop.default_exception_handler
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not (isinstance(context.get("exception"), AttributeError) and "connection_lost" in str(context)):
+            before(loop, context)
+
+    loop.set_exception_handler(handle)
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(before)
 
 
 def _whole(body: bytes) -> bytes:

@@ -11,9 +11,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from mcp import Client
 
 from tests.journeys.http_gateway import connect
@@ -26,6 +28,8 @@ from toolcrib.engine.capabilities import read_capabilities
 from toolcrib.engine.peer_specs import open_peer_store
 from toolcrib.engine.peer_trust import opened_peer_review
 from toolcrib.model.peer import KnownPeer, PeerAddress
+from toolcrib.peers.call_proof import proof_for
+from toolcrib.peers.certificate import any_certificate, certificate_hash, kept_certificate
 from toolcrib.peers.identity import Identity
 
 BOUND_SECONDS = 30.0
@@ -94,6 +98,18 @@ class HostMachine:
         done = self.host.run(*_TOOLCRIB, *arguments, env=self._environment, timeout=BOUND_SECONDS)
         assert done.returncode == 0, f"{arguments}: {done.stderr}\n{self.log}"
         return done.stdout
+
+    @contextmanager
+    def begun(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """A command that takes its time; with the block it is over."""
+        started = self.host.start(
+            *_TOOLCRIB, *arguments, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        with started:
+            try:
+                yield started
+            finally:
+                started.kill()
 
     def trust(self, name: str) -> None:
         """What `toolcrib peers trust` does, without the second that its process takes."""
@@ -170,6 +186,14 @@ class HostMachine:
         """Wait until it knows the tools of another."""
         wait_until(lambda: self.tools_of(other.name) == other.offered, lambda: f"{self.peers()}\n{self.log}")
 
+    def lets_in(self, other: HostMachine) -> bool:
+        """Whether its process has heard that its person trusts the other one, which takes a moment."""
+        tls = certificate_hash(kept_certificate(self.paths.peer_certificate, self.peer_id))
+        proof = proof_for(Identity.kept_at(other.paths.peer_key), self.peer_id, tls, time.time())
+        headers = {"authorization": f"Bearer {proof}"}
+        with other.host.entered(), httpx2.Client(verify=any_certificate(), trust_env=False) as client:
+            return client.post(f"https://{self.address}/mcp", headers=headers).status_code != httpx2.codes.FORBIDDEN
+
     def comes_to(self, **states: str) -> None:
         """Wait until these peers are in these states."""
         wanted = {f"peer-{name}": state for name, state in states.items()}
@@ -190,9 +214,9 @@ def wait_until(is_so: Callable[[], Any], told: Callable[[], str], seconds: float
         time.sleep(0.05)
 
 
-async def comes_true(is_so: Callable[[], Awaitable[bool]], told: HostMachine) -> None:
+async def comes_true(is_so: Callable[[], Awaitable[bool]], told: HostMachine, seconds: float = BOUND_SECONDS) -> None:
     """Wait until what an agent is told is so."""
-    deadline = time.monotonic() + BOUND_SECONDS
+    deadline = time.monotonic() + seconds
     while not await is_so():
         assert time.monotonic() < deadline, told.log
         await asyncio.sleep(0.2)
@@ -248,4 +272,4 @@ def meet(*machines: HostMachine) -> None:
         one.knows(other)
         one.trust(other.name)
     for one, other in pairs:
-        one.comes_to(**{other.name: "trusted"})
+        wait_until(partial(one.lets_in, other), lambda one=one: one.log)  # type: ignore[misc]

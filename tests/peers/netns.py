@@ -83,6 +83,11 @@ class Host:
     def plug_in(self) -> None:
         _ip("-n", self.switch, "link", "set", self.port, "up")
 
+    def move_to(self, address: str) -> None:
+        """Have another address from now on; connections from the old one are not ended, they just have no way."""
+        self.ip("address", "del", f"{self.address}/24", "dev", "eth0")
+        self.ip("address", "add", f"{address}/24", "dev", "eth0")
+
     def take_the_place_of(self, other: Host) -> None:
         """Have the addresses of another host, as whoever sits on the same network can."""
         shown = subprocess.run(

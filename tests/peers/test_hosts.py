@@ -66,6 +66,26 @@ async def test_a_pulled_cable_ends_a_call_that_is_under_way_and_the_peer_is_back
         await comes_true(lambda: succeeds(agent, *ECHO), study)
 
 
+async def test_a_call_of_another_process_ends_too_when_the_cable_is_pulled_and_its_place_is_free_again(
+    network: Neighbourhood,
+) -> None:
+    """Nobody tells that process that the peer is away, nor the peer that the caller is: it moves to another address."""
+    kitchen, study = network.with_desk("kitchen", "echo", "hang", maxCalls=1), network.machine("study")
+    meet(kitchen, study)
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study)
+    with study.begun("execute", "peer-kitchen", "desk__hang", "--json") as calling:
+        wait_until(lambda: "hang" in json.dumps(network.desk.received("tools/call")), lambda: study.log)
+        study.host.move_to("10.77.0.77")
+        out, _ = await asyncio.to_thread(calling.communicate, timeout=25)
+    error = json.loads(out)["error"]
+    assert error["code"] == "SERVER_CONNECTION_ERROR"
+    assert "Outcome unknown" in error["hint"]
+    # The kitchen writes a word now and then, and only the first that nobody hears counts: that takes longer.
+    async with study.agent() as agent:
+        await comes_true(lambda: succeeds(agent, *ECHO), study, 45)
+
+
 async def test_a_killed_machine_is_away_and_back_with_its_key_on_another_port(network: Neighbourhood) -> None:
     kitchen, study = network.with_desk("kitchen"), network.machine("study")
     meet(kitchen, study)

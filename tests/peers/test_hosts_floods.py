@@ -9,7 +9,7 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -82,6 +82,32 @@ async def test_a_flood_of_announcements_costs_little_and_keeps_neither_old_nor_n
     assert study.log.count("\n") < 200
     async with study.agent() as agent:
         assert await succeeds(agent, "peer-kitchen", "desk__echo")
+
+
+async def test_large_cards_of_many_ids_that_change_at_every_look_take_little_memory(
+    network: Neighbourhood, tmp_path: Path
+) -> None:
+    study, place, folder = network.machine("study"), network.host(), tmp_path / "neighbour"
+    study.wait_until_it_listens()
+    crowd = [HandMadePeer(f"crowd{number}", folder) for number in range(60)]
+    tools = [{"name": f"tool{number}", "description": "x" * 1_000, "parameters": {}} for number in range(190)]
+    for peer in crowd:
+        peer.body = lambda peer=peer: peer.card(*tools, version=f"{peer.looks}")  # type: ignore[misc]
+    before = study.most_memory_bytes
+    with place.entered():
+        async with AsyncExitStack() as opened:
+            for peer in crowd:
+                await opened.enter_async_context(peer.listening(place.address))
+            speaker = await opened.enter_async_context(speaking(place.address))
+            await speaker.announce(*(peer.announcement() for peer in crowd))
+            await looked_at(crowd, 1, lambda: study.log)
+            garden = network.machine("garden")
+            await asyncio.to_thread(study.comes_to, garden="waiting")
+
+    assert sum(peer.card is not None for peer in study.peers().values()) <= 4
+    assert study.most_memory_bytes - before < 64 * 1024 * 1024
+    assert "is refused: there is no room" in study.log
+    assert garden.states()["peer-study"] == "waiting"
 
 
 TRAP = 7_777

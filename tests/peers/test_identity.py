@@ -65,7 +65,8 @@ def test_the_id_is_the_one_libp2p_makes_of_the_same_key() -> None:
     assert repr(identity) == f"Identity({ID_OF_COUNTING_KEY})"
 
 
-@given(st.binary(min_size=32, max_size=32))
+# Not those few of which almost all bytes are the same: they are nobody's.
+@given(st.binary(min_size=32, max_size=32).filter(lambda key: len(set(key[1:31])) > 1))
 def test_an_id_holds_its_key(key: bytes) -> None:
     assert key_of_peer_id(peer_id_of_key(key)) == key
 
@@ -92,3 +93,16 @@ def test_only_the_holder_of_the_key_can_sign() -> None:
     assert not is_signed_by(Identity(b"a" * 32).peer_id, signed, b"other words")
     assert not is_signed_by(Identity(b"a" * 32).peer_id, b"short", b"words")
     assert not is_signed_by("nobody", signed, b"words")
+
+
+# Where the signature is a point of its own and a zero, nothing of the message counts.
+ANYBODYS = ("01" + "00" * 31, "ec" + "ff" * 30 + "7f", "00" * 31 + "80", "ee" + "ff" * 30 + "ff")
+
+
+@pytest.mark.parametrize("key", ANYBODYS)
+def test_an_id_under_which_anybody_can_sign_is_nobodys(key: str) -> None:
+    claimed = peer_id_of_key(bytes.fromhex(key))
+    forged = bytes.fromhex(ANYBODYS[0]) + bytes(32)
+
+    assert not is_peer_id(claimed)
+    assert not any(is_signed_by(claimed, forged, b"%d" % number) for number in range(64))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from toolcrib.peers.keepalive import keepalive_options
+
 log = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS = 5.0
@@ -96,6 +98,9 @@ class PeerDoor:
     async def _shake_hands(self, connected: socket.socket) -> None:
         # Without this a small answer may wait for the acknowledgement of the one before.
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Without these a caller that is gone without a word would keep its place until its call ends.
+        for option in keepalive_options():
+            connected.setsockopt(*option)
         await asyncio.get_running_loop().connect_accepted_socket(
             self._new_connection, connected, ssl=self._context, ssl_handshake_timeout=HANDSHAKE_SECONDS
         )

@@ -16,6 +16,7 @@ from toolcrib.model.peer import PeerAddress
 from toolcrib.peers.call_proof import RENEW_SECONDS, proof_for
 from toolcrib.peers.certificate import any_certificate, only_certificate
 from toolcrib.peers.identity import Identity
+from toolcrib.peers.keepalive import keepalive_options
 from toolcrib.upstream.http_client import request_timeout
 from toolcrib.upstream.http_errors import translated
 
@@ -56,7 +57,7 @@ def peer_client(
 ) -> httpx2.AsyncClient:
     """A client for one peer; the caller closes it. No proxy, no redirect: what was checked is what is connected to."""
     return httpx2.AsyncClient(
-        verify=context,
+        transport=httpx2.AsyncHTTPTransport(verify=context, trust_env=False, socket_options=keepalive_options()),
         trust_env=False,
         follow_redirects=False,
         auth=proof,
