@@ -197,6 +197,21 @@ async def test_a_line_that_is_too_long_ends_its_stream_and_nothing_else(tmp_path
 
 
 @needs_libp2p
+async def test_a_long_answer_comes_through_and_a_card_of_that_size_harms_nobody(tmp_path: Path) -> None:
+    size = 3 * 1024 * 1024
+
+    async def answer(_: str, __: str, ___: bytes) -> bytes:
+        return b"\x01" * size  # between the processes each of these is six characters
+
+    async with node(KITCHEN_LETTER, tmp_path, answer) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        assert len(await garage.ask(kitchen, MCP_PROTOCOL, b"{}", 60.0)) == size
+        with pytest.raises(ServerConnectionError):
+            await garage.ask(kitchen, CARD_PROTOCOL, b"{}", 60.0)
+        size = 3
+        assert await garage.ask(kitchen, MCP_PROTOCOL, b"{}") == b"\x01" * 3
+
+
+@needs_libp2p
 async def test_nodes_find_each_other_by_multicast(tmp_path: Path) -> None:
     async with (
         node(KITCHEN_LETTER, tmp_path, mdns=True) as kitchen,
