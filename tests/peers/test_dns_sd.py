@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from zeroconf import ServiceStateChange
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
@@ -15,6 +16,8 @@ from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.peers.addresses import own_addresses
 from toolcrib.peers.card import own_card
 from toolcrib.peers.identity import Identity
+
+pytestmark = pytest.mark.usefixtures("multicast")
 
 TAG_TYPE = "_praxis-p2p-mcp._tcp.local."
 OWN = own_addresses(["127.0.0.1/8"])

@@ -50,7 +50,7 @@ async def comes_to(expected: str, machine: Machine, peer: str, tool: str) -> Non
         raise AssertionError(f"it came to {dict.fromkeys(seen)}") from None
 
 
-async def test_a_peer_that_moved_is_reached_under_its_old_name(tmp_path: Path) -> None:
+async def test_a_peer_that_moved_is_reached_under_its_old_name(multicast: None, tmp_path: Path) -> None:
     async with machine(tmp_path / "study", "study", peers_mdns=True) as study:
         async with machine(
             tmp_path / "kitchen", "kitchen", notes_server(), peers_mdns=True, peers_expose=("notes",)

@@ -102,7 +102,7 @@ async def test_a_peer_over_libp2p_answers_the_four_methods(tmp_path: Path) -> No
     assert json.loads(read["contents"][0]["text"])["peerId"] == kitchen.peer_id
 
 
-async def test_a_peer_known_both_ways_is_one_and_is_called_over_https_first(tmp_path: Path) -> None:
+async def test_a_peer_known_both_ways_is_one_and_is_called_over_https_first(multicast: None, tmp_path: Path) -> None:
     async with (
         over_libp2p(tmp_path, "kitchen", notes_server(), peers_expose=("notes",), peers_mdns=True) as kitchen,
         over_libp2p(tmp_path, "study", peers_mdns=True) as study,

@@ -35,7 +35,7 @@ async def test_two_machines_exchange_cards_and_one_runs_a_tool_of_the_other(tmp_
             assert notes.calls == [("add", {"text": "milk"})]
 
 
-async def test_machines_hear_of_each_other_on_the_network(tmp_path: Path) -> None:
+async def test_machines_hear_of_each_other_on_the_network(multicast: None, tmp_path: Path) -> None:
     async with (
         machine(tmp_path / "kitchen", "kitchen", peers_mdns=True) as kitchen,
         machine(tmp_path / "study", "study", peers_mdns=True) as study,

@@ -162,12 +162,12 @@ class PeerDesk:
 
     def _look_at(self, peer: KnownPeer) -> None:
         if peer.addresses or (peer.multiaddrs and self.streams is not None):
-            self._looks.start(peer.peer_id, self._check(peer.peer_id), is_doubtful=not _is_there(peer))
+            self._looks.start(peer.peer_id, self._check(peer.peer_id), is_doubtful=not peer.is_there)
 
     def _tell_all(self) -> None:
         """Ours is another card now: whoever is looked at gets it."""
         for peer in self._book.all():
-            if _is_there(peer) and peer.trust != "blocked":
+            if peer.is_there and peer.trust != "blocked":
                 self._look_at(peer)
 
     def _look_at_written(self, now: float) -> None:
@@ -197,7 +197,7 @@ class PeerDesk:
         except ServerConnectionError:
             self._book.missed(peer_id, self._now())
             self._courtesies.forget(peer_id)
-            if _is_there(peer):
+            if peer.is_there:
                 await self._kept.left(peer)
         else:
             await self._met(met)
@@ -243,12 +243,8 @@ def _named(peer: KnownPeer | None) -> str:
     return f"{peer.server} ({peer.peer_id})" if peer is not None else "a peer"
 
 
-def _is_there(peer: KnownPeer) -> bool:
-    return peer.seen_at is not None and peer.away_since is None
-
-
 def _has_moved(before: KnownPeer, met: Met) -> bool:
-    return met.address is not None and _is_there(before) and before.addresses[:1] != (met.address,)
+    return met.address is not None and before.is_there and before.addresses[:1] != (met.address,)
 
 
 def _is_news(before: KnownPeer | None, etag: str) -> bool:

@@ -93,7 +93,10 @@ class Libp2pProcess:
         failures = 0
         while failures <= len(WAITS):
             began = loop.time()
-            await self._run_once()
+            try:
+                await self._run_once()
+            except (OSError, ServerConnectionError) as problem:
+                log.warning("libp2p could not be started: %s", problem)
             failures = 1 if loop.time() - began > STEADY_SECONDS else failures + 1
             if failures <= len(WAITS):
                 log.warning("libp2p ended; it is started again in %g s", WAITS[failures - 1])
@@ -121,7 +124,7 @@ class Libp2pProcess:
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 return await answer
         except TimeoutError:
-            raise _unreached("the peer", f"no answer within {seconds:g} s") from None
+            raise _unreached("the peer", f"no answer within {seconds:g} s", sent=kind == "ask") from None
         finally:
             self._waiting.pop(number, None)
 
