@@ -103,7 +103,7 @@ def process_environment() -> dict[str, str]:
 def multicast() -> Iterator[None]:
     """Peers that announce themselves: one test at a time, since all of them hear each other on loopback."""
     lock = Path(tempfile.gettempdir()) / f"toolcrib-tests-multicast-{getpass.getuser()}.lock"
-    with file_lock(lock, wait_seconds=30) as is_ours:
+    with file_lock(lock, wait_seconds=60) as is_ours:
         assert is_ours, "another test announces peers for too long"
         yield
 

@@ -20,6 +20,8 @@ from toolcrib.peers.addresses import own_addresses
 from toolcrib.peers.card import own_card
 from toolcrib.peers.identity import Identity
 
+pytestmark = pytest.mark.usefixtures("multicast")
+
 TAG_TYPE = "_praxis-p2p-mcp._tcp.local."
 OWN = own_addresses(["127.0.0.1/8"])
 PLACE = PeerAddress("127.0.0.1", 8666)

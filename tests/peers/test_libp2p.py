@@ -197,7 +197,22 @@ async def test_a_line_that_is_too_long_ends_its_stream_and_nothing_else(tmp_path
 
 
 @needs_libp2p
-async def test_nodes_find_each_other_by_multicast(tmp_path: Path) -> None:
+async def test_a_long_answer_comes_through_and_a_card_of_that_size_harms_nobody(tmp_path: Path) -> None:
+    size = 3 * 1024 * 1024
+
+    async def answer(_: str, __: str, ___: bytes) -> bytes:
+        return b"\x01" * size  # between the processes each of these is six characters
+
+    async with node(KITCHEN_LETTER, tmp_path, answer) as kitchen, node(GARAGE_LETTER, tmp_path) as garage:
+        assert len(await garage.ask(kitchen, MCP_PROTOCOL, b"{}", 60.0)) == size
+        with pytest.raises(ServerConnectionError):
+            await garage.ask(kitchen, CARD_PROTOCOL, b"{}", 60.0)
+        size = 3
+        assert await garage.ask(kitchen, MCP_PROTOCOL, b"{}") == b"\x01" * 3
+
+
+@needs_libp2p
+async def test_nodes_find_each_other_by_multicast(multicast: None, tmp_path: Path) -> None:
     async with (
         node(KITCHEN_LETTER, tmp_path, mdns=True) as kitchen,
         node(GARAGE_LETTER, tmp_path, mdns=True) as garage,
@@ -262,6 +277,16 @@ async def test_a_node_that_ends_is_started_again_five_times(
     assert waits == ["0.01 s", "0.02 s", "0.03 s", "0.04 s", "0.05 s"]
     assert "is not started again" in caplog.messages[-1]
     assert (tmp_path / "node.log").read_text().count("ended") == 6
+
+
+async def test_a_python_that_is_not_there_is_tried_five_times_and_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(libp2p_process, "WAITS", (0.01, 0.01, 0.01, 0.01, 0.01))
+    process = Libp2pProcess(NodeSettings(listen=()), b"m" * 32, nobody, lambda *_: None, python="/no/such/python")
+    await process.run()
+
+    assert sum("could not be started" in one for one in caplog.messages) == 6
 
 
 _ENGINE = """

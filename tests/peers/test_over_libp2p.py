@@ -102,7 +102,7 @@ async def test_a_peer_over_libp2p_answers_the_four_methods(tmp_path: Path) -> No
     assert json.loads(read["contents"][0]["text"])["peerId"] == kitchen.peer_id
 
 
-async def test_a_peer_known_both_ways_is_one_and_is_called_over_https_first(tmp_path: Path) -> None:
+async def test_a_peer_known_both_ways_is_one_and_is_called_over_https_first(multicast: None, tmp_path: Path) -> None:
     async with (
         over_libp2p(tmp_path, "kitchen", notes_server(), peers_expose=("notes",), peers_mdns=True) as kitchen,
         over_libp2p(tmp_path, "study", peers_mdns=True) as study,
@@ -217,9 +217,9 @@ async def test_where_a_peer_is_reached_over_libp2p_is_known_after_a_restart(tmp_
 
 async def test_a_changed_card_is_sent_to_all_peers_over_libp2p_at_once(tmp_path: Path) -> None:
     rarely = {"peers_check_interval_seconds": 3600.0}
-    notes = notes_server("add", "list")
+    notes = notes_server("add")
     async with (
-        over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes:add",), **rarely) as kitchen,
+        over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes",), **rarely) as kitchen,
         over_libp2p(tmp_path, "study", peers_bootstrap=kitchen.multiaddresses, **rarely) as study,
     ):
         await finds(study, "peer-kitchen")
@@ -227,7 +227,9 @@ async def test_a_changed_card_is_sent_to_all_peers_over_libp2p_at_once(tmp_path:
         await eventually(lambda: kitchen.peers()["peer-study"].multiaddrs, NODE_SECONDS)
         assert _card_tools(study) == ["notes__add"]
 
-        kitchen.settings = replace(kitchen.settings, peers_expose=("notes",))
+        await kitchen.gateway.execute_tool("notes", "add", {})  # it is connected, and can tell of other tools
+        notes.definitions.append(tool("list"))
+        notes.notify("notifications/tools/list_changed")
         await eventually(lambda: _card_tools(study) == ["notes__add", "notes__list"], NODE_SECONDS)
 
 

@@ -260,6 +260,16 @@ async def test_cards_that_cross_each_other_are_no_reason_to_refuse_a_peer(office
     assert (latest.card.timestamp, latest.trouble) == (int(office.clock()), "")
 
 
+async def test_addresses_that_are_said_in_turn_cost_no_looks(office: Office) -> None:
+    office.announce()
+    await office.pass_time(1)
+    for last in range(20):
+        office.desk.seen(Sighting(office.far.identity.peer_id, (PeerAddress(f"192.0.2.{100 + last % 6}", 1),), "mdns"))
+        await office.pass_time(1)
+
+    assert len(office.far.looks) == 3
+
+
 async def test_a_peer_that_left_libp2p_is_looked_at_at_once(office: Office) -> None:
     streams = office.speak_libp2p()
     office.desk.seen(Sighting(office.far.identity.peer_id, (), "libp2p", multiaddrs=("/ip4/192.0.2.7/tcp/4001",)))

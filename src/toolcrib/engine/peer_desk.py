@@ -171,14 +171,14 @@ class PeerDesk:
             self._looks.start(peer.peer_id, self._check(peer.peer_id), self._standing(peer))
 
     def _standing(self, peer: KnownPeer) -> Standing:
-        if _is_there(peer):
+        if peer.is_there:
             return "there"
         return "visitor" if peer.peer_id in self._posted else "hearsay"
 
     def _tell_all(self) -> None:
         """Ours is another card now: whoever is looked at gets it."""
         for peer in self._book.all():
-            if _is_there(peer) and peer.trust != "blocked":
+            if peer.is_there and peer.trust != "blocked":
                 self._look_at(peer)
 
     def _look_at_written(self, now: float) -> None:
@@ -208,7 +208,7 @@ class PeerDesk:
         except ServerConnectionError:
             self._book.missed(peer_id, self._now())
             self._courtesies.forget(peer_id)
-            if _is_there(peer):
+            if peer.is_there:
                 await self._kept.left(peer)
         else:
             await self._met(met)
@@ -254,12 +254,8 @@ def _named(peer: KnownPeer | None) -> str:
     return f"{peer.server} ({peer.peer_id})" if peer is not None else "a peer"
 
 
-def _is_there(peer: KnownPeer) -> bool:
-    return peer.seen_at is not None and peer.away_since is None
-
-
 def _has_moved(before: KnownPeer, address: PeerAddress) -> bool:
-    return _is_there(before) and before.addresses[:1] != (address,)
+    return before.is_there and before.addresses[:1] != (address,)
 
 
 def _is_news(before: KnownPeer | None, etag: str) -> bool:

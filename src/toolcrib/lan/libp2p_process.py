@@ -30,7 +30,8 @@ MCP_PROTOCOL = "/praxis/mcp/1.0.0"
 WAITS = (1.0, 2.0, 3.0, 4.0, 5.0)
 # One that ran for so long before it ended is a new failure, not one more of the same.
 STEADY_SECONDS = 60.0
-MOST_LINE_BYTES = 16 * 1024 * 1024
+# The largest answer of a peer (10 MiB), were every byte of it written as six.
+MOST_LINE_BYTES = 64 * 1024 * 1024
 MOST_ADDRESSES = 4
 MOST_LOG_BYTES = 1024 * 1024
 END_SECONDS = 5.0
@@ -92,7 +93,10 @@ class Libp2pProcess:
         failures = 0
         while failures <= len(WAITS):
             began = loop.time()
-            await self._run_once()
+            try:
+                await self._run_once()
+            except (OSError, ServerConnectionError) as problem:
+                log.warning("libp2p could not be started: %s", problem)
             failures = 1 if loop.time() - began > STEADY_SECONDS else failures + 1
             if failures <= len(WAITS):
                 log.warning("libp2p ended; it is started again in %g s", WAITS[failures - 1])
@@ -120,7 +124,7 @@ class Libp2pProcess:
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 return await answer
         except TimeoutError:
-            raise _unreached("the peer", f"no answer within {seconds:g} s") from None
+            raise _unreached("the peer", f"no answer within {seconds:g} s", sent=kind == "ask") from None
         finally:
             self._waiting.pop(number, None)
 
@@ -150,7 +154,7 @@ class Libp2pProcess:
 
     async def _hear(self, process: asyncio.subprocess.Process) -> None:
         heard = process.stdout or asyncio.StreamReader()
-        while line := await heard.readline():
+        while line := await _line_of(heard):
             try:
                 told = msgspec.json.decode(line, type=dict[str, Any])
                 await self._take(told)
@@ -225,6 +229,15 @@ def missing_packages() -> ExtraMissing | None:
     """What keeps libp2p from running with our own Python; None where nothing does."""
     absent = next((module for module in _MODULES if find_spec(module) is None), None)
     return _missing(absent) if absent is not None else None
+
+
+async def _line_of(heard: asyncio.StreamReader) -> bytes:
+    """The next line; nothing at the end, and where one is so long that what follows can't be understood any more."""
+    try:
+        return await heard.readline()
+    except ValueError:
+        log.warning("libp2p sent a line of more than %d bytes", MOST_LINE_BYTES)
+        return b""
 
 
 def _log_to(path: Path | None) -> Any:

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 CARD = "/praxis/card/1.0.0"
 TOOL = "/praxis/tool/1.0.0"
 MCP = "/praxis/mcp/1.0.0"
+# The longest line of a question or a card, and of an answer.
 MOST_IN = 1024 * 1024
 MOST_OUT = 10 * 1024 * 1024
 ANSWER_SECONDS = 330.0
@@ -93,7 +94,7 @@ class Streams:
             try:
                 lines = Lines(stream)
                 await lines.write(body)
-                answer = await lines.read(MOST_OUT)
+                answer = await lines.read(MOST_IN if protocol == CARD else MOST_OUT)
             finally:
                 await _close(stream)
         if not answer:

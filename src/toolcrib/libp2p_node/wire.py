@@ -21,7 +21,7 @@ class Wire:
         return json.loads(line) if line else None
 
     async def send(self, kind: str, **values: Any) -> None:
-        line = json.dumps({"kind": kind, **values}, separators=(",", ":")).encode() + b"\n"
+        line = json.dumps({"kind": kind, **values}, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         async with self._writing:
             await trio.to_thread.run_sync(self._write, line)
 

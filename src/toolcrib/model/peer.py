@@ -111,6 +111,11 @@ class KnownPeer:
         return self.trust == "trusted"
 
     @property
+    def is_there(self) -> bool:
+        """Whether it answered the last time that it was asked."""
+        return self.seen_at is not None and self.away_since is None
+
+    @property
     def listens_for_https(self) -> bool:
         """Whether there is an address where it can be called over HTTPS; one that only calls others has none."""
         return bool(self.addresses) and self.card is not None and self.card.port > 0

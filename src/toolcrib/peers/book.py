@@ -99,9 +99,10 @@ class PeerBook:
         if known.trust == "blocked":
             return None
         merged = said_to_be_at(known, sighting)
-        is_news = merged != known or not _has_heard(known, sighting.hint)
+        # One that answers is asked at its usual times, wherever else it is said to be: two who say so in turn change nothing.
+        is_looked_for = merged != known and not known.is_there
         self._keep(merged)
-        if is_news:
+        if is_looked_for or not _has_heard(known, sighting.hint):
             self._checks.soon(sighting.peer_id, now)
         return merged
 
