@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from toolcrib.config.settings import Settings
@@ -147,9 +148,9 @@ class PeerDesk:
         self._woken.set()
 
     def _take_card(self, caller_id: str, card: AgentCard, now: float) -> KnownPeer | None:
-        """The card of one that only calls, and so can't be asked for it."""
+        """The card of one that only calls, and so can't be asked for it; nobody can use what it offers."""
         try:
-            return self._book.take_card(caller_id, card, b"", None, now)
+            return self._book.take_card(caller_id, replace(card, definitions=(), tool_count=0), b"", None, now)
         except PeerRefused as refusal:
             self._complain(_named(self._book.get(caller_id)), refusal, is_stranger=True)
             raise
