@@ -170,6 +170,16 @@ async def test_a_stranger_does_not_learn_whom_a_machine_trusts_and_its_person_le
     assert [one for one in caplog.messages if curious.identity.peer_id in one and "claims the name of" in one]
 
 
+async def test_tools_of_a_machine_that_only_calls_are_not_kept(kitchen: Machine, visitor: Stranger) -> None:
+    tools = [{"name": f"tool{number}", "description": "x" * 1_000, "inputSchema": {}} for number in range(190)]
+
+    assert (await visitor.leave_card(kitchen, visitor.card(definitions=tools))).status_code == httpx2.codes.OK
+
+    known = (await kitchen.knows("peer-stranger")).card
+    assert known is not None
+    assert (known.definitions, known.tool_count) == ((), 0)
+
+
 async def test_a_card_that_is_another_at_every_look_is_one_peer_and_one_proposal(tmp_path: Path) -> None:
     peer = HandMadePeer("changing", tmp_path / "neighbour")
     peer.body = lambda: peer.card({"name": f"tool{len(peer.asked)}", "parameters": {}})

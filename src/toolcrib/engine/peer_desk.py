@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from toolcrib.config.settings import Settings
 from toolcrib.engine.introductions import MOST_INTRODUCED
@@ -93,18 +94,21 @@ class PeerDesk:
         addresses = came_from(host, card.port, self._own_addresses())
         self._welcome(Sighting(caller_id, addresses, "card", card.etag))
         self._posted = {peer.peer_id for peer in self._book.all() if peer.peer_id in self._posted} | {caller_id}
-        is_taken = not card.port and self._take_card_of_caller(card) is not None
-        if is_taken and _is_news(known, card.etag):
-            await self._kept.has_new_card(caller_id)
+        if not card.port:
+            await self._take_card_of_caller(card, known)
         self._woken.set()
 
-    def _take_card_of_caller(self, card: AgentCard) -> KnownPeer | None:
-        """One that only calls can't be asked for its card."""
+    async def _take_card_of_caller(self, card: AgentCard, known: KnownPeer | None) -> None:
+        """One that does not listen can't be asked for its card; what it offers is kept where it is reached over libp2p."""
+        is_reached = known is not None and known.multiaddrs
+        kept = card if is_reached else replace(card, definitions=(), tool_count=0)
         try:
-            return self._book.take_card(card.peer_id, card, b"", None, self._now())
+            is_taken = self._book.take_card(card.peer_id, kept, b"", None, self._now()) is not None
         except PeerRefused as refusal:
             self._complaints.tell(_named(self._book.get(card.peer_id)), refusal, self._now(), is_stranger=True)
             raise
+        if is_taken and _is_news(known, kept):
+            await self._kept.has_new_card(card.peer_id)
 
     async def take_streamed(self, peer_id: str, body: bytes) -> None:
         """A peer gave us its card over a stream that proves who it is; raises PeerRefused."""
@@ -237,7 +241,7 @@ class PeerDesk:
             return
         if before is not None and met.address is not None and _has_moved(before, met.address):
             self._kept.moved(before, met.address)
-        if _is_news(before, met.card.etag):
+        if _is_news(before, met.card):
             await self._kept.has_new_card(peer_id)
         await self._courtesies.tell(
             met, self.card(), again_after_seconds=self._settings().peers_stale_after_seconds / 2
@@ -258,8 +262,11 @@ def _has_moved(before: KnownPeer, address: PeerAddress) -> bool:
     return before.is_there and before.addresses[:1] != (address,)
 
 
-def _is_news(before: KnownPeer | None, etag: str) -> bool:
-    return before is None or before.card is None or before.card.etag != etag
+def _is_news(before: KnownPeer | None, card: AgentCard) -> bool:
+    """Whether it says something that was not known; of one that could not be reached no tools were kept."""
+    if before is None or before.card is None:
+        return True
+    return before.card.etag != card.etag or before.card.tool_count < card.tool_count
 
 
 def _limits(settings: Settings) -> BookLimits:
