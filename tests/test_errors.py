@@ -13,9 +13,9 @@ from toolcrib import errors
 from toolcrib.errors import ToolcribError
 
 LIBRARY_PAGE = Path(__file__).resolve().parent.parent / "docs" / "library.md"
-# Programs, and what can be imported on Windows only.
 # Runs in a process of its own, and raises nothing that leaves it.
 NEEDS_AN_EXTRA = "toolcrib.libp2p_node."
+# Programs, and what can be imported on Windows only.
 NOT_IMPORTED = {"toolcrib.__main__", "toolcrib.demo.clock", "toolcrib.demo.words", "toolcrib.upstream.windows_job"}
 BRANCH = re.compile(r"^(?P<indent>[│ ]*)[├└]── (?P<name>\w+)", re.MULTILINE)
 
