@@ -49,7 +49,7 @@ def test_a_praxis_file_switches_peers_on_and_says_what_has_no_counterpart(tmp_pa
 agent: {name: workshop, description: d, url: "http://a", shared_dir: /srv, tools: [{name: x}]}
 p2p:
   {enabled: true, port: 4010, secure: false, rendezvous: my-agents, enable_mdns: false, enable_dht: true,
-   bootstrap_nodes: [/ip4/192.0.2.1/tcp/4001/p2p/x, "192.0.2.2:8666"], advertise_addrs: [/ip4/192.0.2.3/tcp/1]}
+   bootstrap_nodes: [/ip4/192.0.2.1/tcp/4001/p2p/12D3KooWA4Xop1JaT3MHxwYMkCepYsv4iPVopMXwCz5iHYdBfeSB, "192.0.2.2:8666"], advertise_addrs: [/ip4/192.0.2.3/tcp/1]}
 discovery: {peers: {port: 9000, expose: [notes], mdns: true}}
 """)
 
@@ -57,7 +57,10 @@ discovery: {peers: {port: 9000, expose: [notes], mdns: true}}
 
     assert (settings.peers_enabled, settings.peers_advertise, settings.peers_name) == (True, True, "workshop")
     assert (settings.peers_libp2p_port, settings.peers_rendezvous, settings.peers_dht) == (4010, "my-agents", True)
-    assert settings.peers_bootstrap == ("/ip4/192.0.2.1/tcp/4001/p2p/x", "192.0.2.2:8666")
+    assert settings.peers_bootstrap == (
+        "/ip4/192.0.2.1/tcp/4001/p2p/12D3KooWA4Xop1JaT3MHxwYMkCepYsv4iPVopMXwCz5iHYdBfeSB",
+        "192.0.2.2:8666",
+    )
     # What is written in our own words counts more.
     assert (settings.peers_port, settings.peers_mdns, settings.peers_expose) == (9000, True, ("notes",))
     told = [warning.partition(".yaml: ")[2].partition(":")[0] for warning in settings.warnings]

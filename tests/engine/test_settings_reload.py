@@ -36,7 +36,6 @@ OTHER_TEXTS = {
     "peers.static": ["other.example:8666"],
     "peers.bootstrap": ["other.example:8666"],
     "peers.scan": ["192.0.2.10:8080-8090"],
-    "peers.tag": "another-tag",
 }
 
 
@@ -65,7 +64,7 @@ def other_value(scalar: Scalar) -> Any:
         case "texts":
             return OTHER_TEXTS.get(scalar.key, ["other.example"])
         case "text":
-            return scalar.choices[-1] if scalar.choices else f"{scalar.default}-other"
+            return scalar.choices[-1] if scalar.choices else f"other-{scalar.default}"[:15]
         case _ if scalar.default is None:
             return 7
         case _:
