@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.config.fixed_settings import fixed_values
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ToolcribError
 from toolcrib.host.workspaces import SharedWorkspaces, home_view
+from toolcrib.telemetry.face_report import FaceReport
 
 if TYPE_CHECKING:  # loaded with the rest of HTTP when it is first wanted
     from toolcrib.server.peer_pages import OwnPeer
@@ -39,15 +39,19 @@ class HttpFace:
         self._own_peer = own_peer
         self._settings = settings
         self._env = env
-        self._when_changed = when_changed
-        self._address = ""
-        self._complaint = ""
+        self._report = FaceReport(
+            log,
+            opened="HTTP clients are served at",
+            closed="HTTP clients are no longer served",
+            failed="HTTP clients can't be served now",
+            when_changed=when_changed,
+        )
         self._woken = asyncio.Event()
 
     @property
     def address(self) -> str:
         """Where clients are served; empty while they are not."""
-        return self._address
+        return self._report.address
 
     def look_again(self) -> None:
         """Notice settings that were edited."""
@@ -84,7 +88,7 @@ class HttpFace:
         is_asked = not serving.done()
         ending.set()
         await asyncio.gather(serving, return_exceptions=True)
-        self._tell(serving.exception())
+        self._report.complain(serving.exception(), RETRY_SECONDS)
         if not is_asked:
             self._woken.clear()
             with suppress(TimeoutError):
@@ -102,26 +106,8 @@ class HttpFace:
                     port=gateway.settings.http_port,
                     token_file=Paths.of(self._env).token,
                     stop=ending,
-                    on_ready=self._is_at,
+                    on_ready=self._report.is_at,
                     own_peer=self._own_peer,
                 )
             finally:
-                self._is_at("")
-
-    def _is_at(self, address: str) -> None:
-        if address:
-            log.info("HTTP clients are served at %s", address)
-            self._complaint = ""
-        elif self._address:
-            log.info("HTTP clients are no longer served")
-        self._address = address
-        self._when_changed()
-
-    def _tell(self, problem: BaseException | None) -> None:
-        """Say once why nothing is served, however often it is tried."""
-        if problem is None:
-            return
-        reason = problem.message if isinstance(problem, ToolcribError) else repr(problem)
-        if reason != self._complaint:
-            log.warning("HTTP clients can't be served now; it is tried again every %g s: %s", RETRY_SECONDS, reason)
-        self._complaint = reason
+                self._report.is_at("")

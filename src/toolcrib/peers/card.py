@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from toolcrib.errors import PeerRefused
 from toolcrib.model.nesting import deeper_than
 from toolcrib.model.peer import AgentCard
+from toolcrib.peers.card_members import card_members
 from toolcrib.peers.clocks import LATEST, check_clock
 from toolcrib.peers.identity import Identity
 from toolcrib.peers.signatures import canonical, check_signature, signature_of, strict_object
@@ -27,7 +28,6 @@ _KIND = "agent-card+jws"
 # What of the things an agent may do we can: we speak MCP, and we speak it to peers.
 CAPABILITIES = ("mcp", "p2p")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}")
-_OWN_WORDS = {"inputSchema": "parameters"}
 
 
 class _Parameter(msgspec.Struct):
@@ -92,12 +92,12 @@ def own_card(
         port=port,
         tls=tls,
     )
-    return replace(card, etag=_etag(_body(card)))
+    return replace(card, etag=_etag(card_members(card)))
 
 
 def signed_card(card: AgentCard, identity: Identity) -> bytes:
     """The card as it is sent."""
-    body = _body(card)
+    body = card_members(card)
     return canonical({**body, "signatures": [signature_of(body, identity, _KIND)]})
 
 
@@ -196,25 +196,6 @@ def _schema(parameters: Sequence[_Parameter]) -> dict[str, Any]:
         told = {"type": one.type, "description": one.description}
         properties[one.name] = {key: value for key, value in told.items() if value}
     return {"type": "object", "properties": properties, "required": [one.name for one in parameters if one.required]}
-
-
-def _body(card: AgentCard) -> dict[str, Any]:
-    return {
-        "name": card.name,
-        "version": card.version,
-        "peerId": card.peer_id,
-        "capabilities": list(card.capabilities),
-        "tools": [_card_tool(definition) for definition in card.definitions or ()],
-        "toolCount": card.tool_count,
-        "timestamp": card.timestamp,
-        "endpoint": {"port": card.port, "path": card.path},
-        "tls": card.tls,
-        "etag": card.etag,
-    }
-
-
-def _card_tool(definition: Mapping[str, Any]) -> dict[str, Any]:
-    return {_OWN_WORDS.get(key, key): value for key, value in definition.items()}
 
 
 def _etag(body: Mapping[str, Any]) -> str:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 import ssl
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import NameOID
 
+from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.peers.signatures import to_base64
 
@@ -34,7 +32,7 @@ def kept_certificate(path: Path, peer_id: str) -> bytes:
     """Our certificate (DER), made on first need; the file has its key too, and only its owner can read it."""
     try:
         if not path.exists():
-            _make(path, peer_id)
+            make_once(path, _new_certificate(f"{peer_id}.peer"))
         path.chmod(0o600)
         return x509.load_pem_x509_certificate(path.read_bytes()).public_bytes(Encoding.DER)
     except (OSError, ValueError) as problem:
@@ -68,20 +66,6 @@ def only_certificate(certificate: bytes) -> ssl.SSLContext:
     context.check_hostname = False
     context.load_verify_locations(cadata=certificate)
     return context
-
-
-def _make(path: Path, peer_id: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_new_certificate(f"{peer_id}.peer"))
-        # A link appears with its whole content and never over another: of two processes, one certificate is kept.
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _new_certificate(name: str) -> bytes:

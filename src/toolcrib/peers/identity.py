@@ -6,12 +6,12 @@ import os
 import platform
 import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.model.peer_id import key_of_peer_id, peer_id_of_key
 
@@ -41,7 +41,7 @@ def kept_key(path: Path) -> bytes:
     """The private key in this file as 32 bytes, made on first need; only for a transport that makes its own key of it."""
     try:
         if not path.exists():
-            _make_key(path)
+            make_once(path, secrets.token_bytes(_KEY_BYTES))
         return _read_key(path)
     except OSError as problem:
         raise _unusable(path, f"the key for peers can't be kept there: {problem}") from problem
@@ -62,22 +62,6 @@ def is_signed_by(peer_id: str, signature: bytes, data: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _make_key(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        # A link appears with its whole content and never over another: of two processes, one key is kept.
-        with suppress(OSError):
-            os.link(draft, path)
-        if not path.exists():  # a disk without links
-            os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _read_key(path: Path) -> bytes:

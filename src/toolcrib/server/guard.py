@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -14,6 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -107,19 +106,7 @@ def _kept_token(path: Path) -> str:
 
 
 def _new_token(path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
-        # A link appears with its whole content and never over another: of two gateways, one token is kept.
-        with suppress(OSError):
-            os.link(draft, path)
-        if not _kept_token(path):
-            os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    make_once(path, f"{secrets.token_urlsafe(32)}\n".encode())
     return _kept_token(path)
 
 

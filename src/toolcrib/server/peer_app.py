@@ -25,6 +25,7 @@ from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.errors import ConfigurationError, PeerRefused, Problem
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimiter
+from toolcrib.server.bounded_body import bounded_body
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
 from toolcrib.server.exposed_server import build_exposed_server
@@ -97,7 +98,7 @@ class PeerApp:
     async def _take_card(self, request: Request) -> Response:
         try:
             async with asyncio.timeout(CARD_SECONDS):
-                body = await _bounded_body(request, self._settings().peers_max_card_bytes)
+                body = await bounded_body(request, self._settings().peers_max_card_bytes)
         except (TimeoutError, ClientDisconnect):
             return JSONResponse({"error": "the card did not come in time"}, 408, {"connection": "close"})
         if body is None:
@@ -203,13 +204,3 @@ def _bound(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-async def _bounded_body(request: Request, max_bytes: int) -> bytes | None:
-    parts, size = [], 0
-    async for part in request.stream():
-        parts.append(part)
-        size += len(part)
-        if size > max_bytes:
-            return None
-    return b"".join(parts)

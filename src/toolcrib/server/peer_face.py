@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib.config.settings import SCALARS, Settings
 from toolcrib.engine.engine import Engine
-from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.storage.file_lock import file_lock
+from toolcrib.telemetry.face_report import FaceReport
 
 if TYPE_CHECKING:  # most people have no peers, and load nothing of them
     from toolcrib.server.peer_pages import OwnPeer
@@ -49,12 +49,20 @@ class PeerFace:
         self._engine = engine
         self._settings = settings
         self._open_home = open_home
-        self._when_changed = when_changed
-        self._complaint = ""
-        # Where peers may come; empty while they can't.
-        self.address = ""
+        self._report = FaceReport(
+            log,
+            opened="peers are listened for at",
+            closed="peers are no longer listened for",
+            failed="no peers can be met now",
+            when_changed=when_changed,
+        )
         # Who we are to them, while this process is the one that is there for them.
         self.own: OwnPeer | None = None
+
+    @property
+    def address(self) -> str:
+        """Where peers may come; empty while they can't."""
+        return self._report.address
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be there for peers whenever the settings want it and nobody else is, until `stop` is set."""
@@ -84,7 +92,7 @@ class PeerFace:
         ending.set()
         stopping.cancel()
         await asyncio.gather(serving, stopping, return_exceptions=True)
-        self._tell(serving.exception())
+        self._report.complain(serving.exception(), RETRY_SECONDS)
         return is_asked
 
     async def _wait_for_another(self, wanted: tuple[Any, ...], stop: asyncio.Event) -> None:
@@ -109,32 +117,14 @@ class PeerFace:
                         ending=ending,
                         edited=edited,
                         on_open=self._is_open,
-                        on_ready=self._is_at,
+                        on_ready=self._report.is_at,
                     )
                 finally:
                     self.own = None
-                    self._is_at("")
+                    self._report.is_at("")
 
     def _is_open(self, own: OwnPeer) -> None:
         self.own = own
-
-    def _is_at(self, address: str) -> None:
-        if address:
-            log.info("peers are listened for at %s", address)
-            self._complaint = ""
-        elif self.address:
-            log.info("peers are no longer listened for")
-        self.address = address
-        self._when_changed()
-
-    def _tell(self, problem: BaseException | None) -> None:
-        """Say once why it does not work, however often it is tried."""
-        if problem is None:
-            return
-        reason = problem.message if isinstance(problem, ToolcribError) else repr(problem)
-        if reason != self._complaint:
-            log.warning("no peers can be met now; it is tried again every %g s: %s", RETRY_SECONDS, reason)
-        self._complaint = reason
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

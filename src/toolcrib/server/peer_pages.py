@@ -18,8 +18,10 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.call import ExecutionError, ExecutionResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.peer import AgentCard, KnownPeer
+from toolcrib.peers.card_members import card_members
 from toolcrib.peers.store import PeerStore
 from toolcrib.queries.json_forms import failure_json
+from toolcrib.server.bounded_body import bounded_body
 
 CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
 _CALLER = Caller(name="p2p page", face="http", key="http:p2p page")
@@ -136,7 +138,7 @@ class PeerPages:
         return Response(own.card().body, media_type="application/json")
 
     async def _tool(self, request: Request) -> Response:
-        body = await _bounded_body(request, self._gateway.settings.max_http_body_bytes)
+        body = await bounded_body(request, self._gateway.settings.max_http_body_bytes)
         if body is None:
             return _refusal(413, "BODY_TOO_LARGE", "the body is larger than maxHttpBodyBytes")
         try:
@@ -162,7 +164,7 @@ class PeerPages:
         with self._store() as store:
             whole = (store.peer(peer.peer_id) for peer in store.peers() if peer.trust != "blocked")
             shown = (
-                b"%b:%b" % (msgspec.json.encode(peer.peer_id), msgspec.json.encode(card_json(peer.card)))
+                b"%b:%b" % (msgspec.json.encode(peer.peer_id), msgspec.json.encode(card_members(peer.card)))
                 for peer in whole
                 if peer is not None and peer.card is not None
             )
@@ -180,33 +182,6 @@ class PeerPages:
             "foundAt": peer.found_at,
             "lastSeen": peer.seen_at,
         }
-
-
-def card_json(card: AgentCard) -> dict[str, Any]:
-    """A peer's card as it told it, without its signature."""
-    return {
-        "name": card.name,
-        "version": card.version,
-        "peerId": card.peer_id,
-        "capabilities": list(card.capabilities),
-        "tools": [_card_tool(definition) for definition in card.definitions or ()],
-        "toolCount": card.tool_count,
-        "timestamp": card.timestamp,
-    }
-
-
-def _card_tool(definition: Mapping[str, Any]) -> dict[str, Any]:
-    return {("parameters" if key == "inputSchema" else key): value for key, value in definition.items()}
-
-
-async def _bounded_body(request: Request, max_bytes: int) -> bytes | None:
-    """The whole body, or None where it is above the limit."""
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > max_bytes:
-            return None
-    return bytes(body)
 
 
 def _untrusted(peer: KnownPeer, tool: str) -> ExecutionError:
