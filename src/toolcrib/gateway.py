@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from toolcrib.built_in.result_store import ResultStore
+from toolcrib.calls.asking_programs import Ask, ProgramConversation
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
@@ -225,8 +228,13 @@ class Gateway:
         *,
         caller: Caller = LIBRARY,
         listener: Listener | None = None,
+        ask: Ask | None = None,
+        capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> ExecutionResult:
-        """Run a tool; whatever goes wrong on the way is in the result, with a code."""
+        """Run a tool; whatever goes wrong on the way is in the result, with a code.
+
+        `ask` answers what the server asks meanwhile, as far as `capabilities` (those of an MCP client) say that it can.
+        """
         server, tool = split_id(server, tool)
         try:
             raw = msgspec.json.encode(arguments or {})
@@ -235,10 +243,10 @@ class Gateway:
         except (TypeError, ValueError, RecursionError) as problem:
             unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
             return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
-        is_heard = listener is not None
-        return await self.execute(
-            ToolCall(server, tool, given, raw, caller, listener, log_level="info", wants_progress=is_heard)
-        )
+        call = ToolCall(server, tool, given, raw, caller, listener, "info", wants_progress=listener is not None)
+        if ask is not None:
+            call = replace(call, conversation=ProgramConversation(ask, capabilities))
+        return await self.execute(call)
 
     async def execute(self, call: ToolCall) -> ExecutionResult:
         """Run a call that a face has prepared."""

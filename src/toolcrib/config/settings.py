@@ -154,6 +154,12 @@ class Settings:
     call_timeout_seconds: float = seconds(
         "callTimeout", 300.0, "How long a tool may take to answer. Each progress message from it starts the time anew."
     )
+    question_seconds: float = seconds(
+        "questions.timeout",
+        600.0,
+        "How long a question that a server asks in the middle of a call may wait for its answer. The time of the call stands "
+        "meanwhile.",
+    )
     list_timeout_seconds: float = seconds(
         "listTimeout",
         30.0,

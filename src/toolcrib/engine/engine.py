@@ -44,7 +44,7 @@ from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.site import Site
 from toolcrib.storage.memory_buckets import MemoryBuckets
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.link import Link, LinkEars
 from toolcrib.upstream.pool import Pool
 from toolcrib.workspace.search_index import SearchIndex
 from toolcrib.workspace.workspace import Workspace
@@ -58,7 +58,7 @@ FOLLOW_SECONDS = 1.0
 class Opener(Protocol):
     """Opens a link to a server; closed after the last of them."""
 
-    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link: ...
+    async def __call__(self, spec: ServerSpec, ears: LinkEars) -> Link: ...
 
     async def close(self) -> None: ...
 

@@ -12,6 +12,7 @@ from toolcrib.built_in.server import BuiltIn
 from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
@@ -137,6 +138,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
+            GuardQuestions(lambda: workspace.settings.question_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
             Observe(engine.output_shapes),  # innermost: learns only from what servers really answered

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
+from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 
 if TYPE_CHECKING:
     from toolcrib.engine.peer_wiring import StoredRoutes
@@ -24,11 +24,9 @@ class LateRoutes:
         self._opened: StoredRoutes | None = None
         self._opening = asyncio.Lock()
 
-    async def open(
-        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
-    ) -> Link:
+    async def open(self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits) -> Link:
         opened = await self._stored()
-        return await opened.routes.open(server, peer_id, on_notification, limits)
+        return await opened.routes.open(server, peer_id, ears, limits)
 
     async def _stored(self) -> StoredRoutes:
         async with self._opening:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.asking import Conversation
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.same_content import says_the_same
 from toolcrib.model.server import ServerSpec
@@ -65,6 +66,8 @@ class ToolCall:
     meta: Mapping[str, Any] = field(default_factory=dict)
     target: Target | None = None
     wants_progress: bool = False
+    # Whom the server may ask something while it works; None where nobody can be asked.
+    conversation: Conversation | None = None
 
 
 class _Kind(msgspec.Struct):

@@ -15,6 +15,7 @@ from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
+from toolcrib.model.asking import Conversation
 from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import BUILT_IN_SERVER
@@ -45,6 +46,7 @@ class Request:
     listener: Listener | None = None
     log_level: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    conversation: Conversation | None = None
 
     @property
     def wants_progress(self) -> bool:
@@ -143,6 +145,7 @@ class MetaTools:
             request.log_level,
             request.meta,
             wants_progress=request.wants_progress,
+            conversation=request.conversation,
         )
         outcome = await self._gateway.execute(call)
         # What is read of a large result fits already; shelved again, it could never be read.

@@ -7,6 +7,7 @@ A client's first request decides which era its connection has: one that carries 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from toolcrib.model.reading import Era
@@ -42,6 +43,10 @@ class ProtocolEra(Protocol):
     @property
     def log_level(self) -> str | None: ...
 
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the client declared for the whole connection."""
+
     def admit(self, method: str, params: RequestParams) -> None:
         """Raise RpcError where a request may not be made here, or not yet."""
 
@@ -69,6 +74,7 @@ def resumed_era(state: Mapping[str, Any], answers: FixedAnswers) -> ProtocolEra:
         return ModernEra(answers, state["client"])
     resumed = HandshakeEra(answers)
     resumed.client, resumed.log_level = state["client"], state["level"]
+    resumed.capabilities = state.get("capabilities", {})  # an engine of a former version has kept none
     return resumed
 
 
@@ -81,6 +87,7 @@ class HandshakeEra:
     def __init__(self, answers: FixedAnswers) -> None:
         self._answers = answers
         self.client: Mapping[str, Any] | None = None
+        self.capabilities: Mapping[str, Any] = {}
         self.log_level: str | None = None
 
     def admit(self, method: str, params: RequestParams) -> None:
@@ -108,12 +115,13 @@ class HandshakeEra:
 
     @property
     def state(self) -> dict[str, Any]:
-        return {"era": self.era, "client": self.client, "level": self.log_level}
+        known = {"client": self.client, "level": self.log_level, "capabilities": self.capabilities}
+        return {"era": self.era, **known}
 
     def _initialized(self, params: RequestParams) -> bytes:
         require(isinstance(params.protocol_version, str), isinstance(params.capabilities, dict))
         require(is_implementation(params.client_info))
-        self.client = params.client_info
+        self.client, self.capabilities = params.client_info, params.capabilities
         return self._answers.initialized(params.protocol_version)
 
 
@@ -122,6 +130,7 @@ class ModernEra:
 
     era: Era = "modern"
     log_level = None
+    capabilities: Mapping[str, Any] = MappingProxyType({})
     _methods = frozenset({"server/discover", "tools/list", CALL})
 
     def __init__(self, answers: FixedAnswers, first_client: Mapping[str, Any]) -> None:

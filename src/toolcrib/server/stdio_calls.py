@@ -14,6 +14,7 @@ from toolcrib.model.call import CallEvent, ExecutionError, Listener, LogMessage
 from toolcrib.model.caller import Caller
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.server import render
+from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
 from toolcrib.server.meta_tools import MetaTools, Request
@@ -42,6 +43,7 @@ class StdioCalls:
         self._meta_tools = meta_tools
         self._write = write
         self._journal = journal
+        self.requests = ClientRequests(self._tell_line)
         self.session = session
         self._tasks: set[asyncio.Task[None]] = set()
         # The latest call with each id: a client may use one twice, though it should not.
@@ -54,7 +56,8 @@ class StdioCalls:
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
         listener = self._listener(meta.get("progressToken"), level)
-        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
+        asking = None if modern else StdioConversation(self.requests, era.capabilities)
+        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta, asking)
         task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
         self._tasks.add(task)
         self._by_id[id] = task
@@ -111,7 +114,10 @@ class StdioCalls:
         return hear
 
     def _tell(self, method: str, params: Mapping[str, Any]) -> None:
-        self._write(jsonrpc.notification(method, _encode(params)))
+        self._tell_line(jsonrpc.notification(method, _encode(params)))
+
+    def _tell_line(self, line: bytes) -> None:
+        self._write(line)
         self._journal.told()
 
 

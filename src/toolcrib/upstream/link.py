@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +10,8 @@ from toolcrib.wire.jsonrpc import Json
 
 NotificationHandler = Callable[[str, bytes, int | None], None]
 """(method, params, id of the request on whose stream it came, where the transport knows it)"""
+RequestHandler = Callable[[str, bytes, int | None], Awaitable[bytes]]
+"""The same of a request: gives its result, or raises QuestionRefused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,14 @@ class TransportLimits:
     max_line_bytes: int = 4 * 1024 * 1024
     max_result_line_bytes: int = 16 * 1024 * 1024
     max_body_bytes: int = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEars:
+    """Who hears what a server says by itself: its notifications, and what it asks of us."""
+
+    notified: NotificationHandler
+    asked: RequestHandler
 
 
 class SessionExpired(Exception):

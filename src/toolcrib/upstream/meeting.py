@@ -12,12 +12,12 @@ from toolcrib.errors import ServerConnectionError, SessionInitFailed, ToolcribEr
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import RemoteLaunch, ServerSpec, Transport
 from toolcrib.upstream.inbox import Inbox
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.link import Link, LinkEars
 from toolcrib.upstream.session import Session
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND
 from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION
 
-OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
+OpenLink = Callable[[ServerSpec, LinkEars], Awaitable[Link]]
 
 # For servers that end when the first thing they hear is not the handshake.
 HANDSHAKE_FIRST = Identity("legacy", LATEST_HANDSHAKE_VERSION)
@@ -52,7 +52,7 @@ class Meeting:
 
     async def _open(self, spec: ServerSpec, known: Identity | None) -> Session:
         inbox = Inbox(spec.name, self.on_tools_changed)
-        link = await self.open_link(spec, inbox.receive)
+        link = await self.open_link(spec, LinkEars(inbox.receive, inbox.asked))
         try:
             async with asyncio.timeout(self.handshake_seconds):
                 return await Session.start(

@@ -17,7 +17,7 @@ from toolcrib.model.peer import AgentCard, KnownPeer, PeerAddress
 from toolcrib.peers.certificate import certificate_hash, only_certificate
 from toolcrib.peers.identity import Identity
 from toolcrib.upstream.http_errors import translated
-from toolcrib.upstream.link import NotificationHandler, TransportLimits
+from toolcrib.upstream.link import LinkEars, TransportLimits
 from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.wire.jsonrpc import Json
@@ -43,9 +43,7 @@ class PeerHttpRoutes:
         self._connect_seconds = connect_seconds
         self._now = now
 
-    async def open(
-        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
-    ) -> PeerHttpLink:
+    async def open(self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits) -> PeerHttpLink:
         """A link to the peer, at the first of its addresses where it answers."""
         peer = self._trusted(server, peer_id, await asyncio.to_thread(self._find, peer_id))
         if peer.card is None or not peer.certificate or not peer.addresses:
@@ -53,7 +51,7 @@ class PeerHttpRoutes:
         refusal: PeerRefused | None = None
         for address in peer.addresses:
             try:
-                return await self._open_at(server, peer, peer.card, address, on_notification, limits)
+                return await self._open_at(server, peer, peer.card, address, ears, limits)
             except PeerRefused as problem:
                 refusal = problem  # its address may be somebody else's by now; it may answer at another one
             except ServerConnectionError as problem:
@@ -66,7 +64,7 @@ class PeerHttpRoutes:
         peer: KnownPeer,
         card: AgentCard,
         address: PeerAddress,
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         limits: TransportLimits,
     ) -> PeerHttpLink:
         proof = PeerProof(self._identity, peer.peer_id, certificate_hash(peer.certificate), self._now)
@@ -83,7 +81,7 @@ class PeerHttpRoutes:
                 f"https://{address}{card.path}",
                 {},
                 client=client,
-                on_notification=on_notification,
+                ears=ears,
                 max_body_bytes=limits.max_body_bytes,
             )
         except BaseException:
