@@ -14,6 +14,7 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY, UNSUPPORT
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.errors import ServerConnectionError
+from toolcrib.model.asking import QuestionRefused
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import LinkEars, NotificationHandler, SessionExpired
@@ -218,13 +219,18 @@ def _nothing(_: dict[str, Any]) -> Answer:
 class FakeLink:
     """A link whose lines go straight to a FakeServer and back."""
 
+    attributes = False
+
     def __init__(self, server: FakeServer, ears: LinkEars) -> None:
         self.server = server
         self.is_initialized = False
         self.is_closed = False
         self._session = server.session
+        self._ears = ears
         self._mux = Mux(server.name, self._send, ears)
         self._answering: dict[int, asyncio.Task[None]] = {}
+        # The tasks that answer requests of the client now.
+        self.tasks: set[asyncio.Task[Any] | None] = set()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
@@ -246,8 +252,16 @@ class FakeLink:
     def feed(self, line: bytes) -> None:
         self._mux.feed(line)
 
-    async def ask(self, method: str, params: Answer | None = None) -> dict[str, Any]:
-        """What the client answers to a request of the server: a message with `result` or `error`."""
+    async def ask(self, method: str, params: Answer | None = None, of: int | None = None) -> dict[str, Any]:
+        """What the client answers to a request of the server: a message with `result` or `error`.
+
+        `of` is the id of the client's request on whose stream the question comes, as over HTTP.
+        """
+        if of is not None:
+            try:
+                return {"result": json.loads(await self._ears.asked(method, json.dumps(params or {}).encode(), of))}
+            except QuestionRefused as refusal:
+                return {"error": {"code": refusal.code, "message": refusal.message}}
         id = f"s{len(self._asked)}"
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[id] = answer
@@ -279,6 +293,7 @@ class FakeLink:
         elif "id" in message:
             task = asyncio.create_task(self._answer(message))
             self._answering[message["id"]] = task
+            self.tasks.add(task)
             task.add_done_callback(lambda _: self._answering.pop(message["id"], None))
 
     def _cancel(self, id: int) -> None:

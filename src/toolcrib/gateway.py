@@ -69,6 +69,7 @@ class Gateway:
         results: ResultStore,
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
+        state_key: Callable[[], bytes],
         hints: RegistryHints | None = None,
     ) -> None:
         self._workspace = workspace
@@ -83,6 +84,8 @@ class Gateway:
         self._reload = reload
         self._learn = learn
         self._hints = hints
+        # Seals what clients are given to bring back.
+        self.state_key = state_key
 
     @property
     def workspace(self) -> Workspace:
@@ -303,6 +306,11 @@ class Gateway:
         """Why the tools of a server are not known, or nothing."""
         failure = self._unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
+
+    def launch_key(self, server: str) -> str:
+        """What tells the server of that name from any other that may have the name later; empty where there is none."""
+        spec = self._view.specs.get(server)
+        return "" if spec is None else spec.launch_key
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
         """Keep a large result; the handle is good for this caller only."""

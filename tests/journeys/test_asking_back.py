@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from tests.journeys.asking import ROOT, Person, asking_server
 from tests.journeys.http_gateway import connect, gateway_process, write_config
@@ -18,7 +20,7 @@ from tests.servers.launch import Launch
 OLD = MODES[:1]
 FACES = ("stdio", "http")
 # A client and a server of each era; "legacy" is the older one.
-PAIRS = [(mode, era) for mode in MODES[:1] for era in ERAS[:1]]
+PAIRS = [(mode, era) for mode in MODES for era in ERAS]
 
 
 @pytest.fixture(params=("stdio", "streamableHttp", "sse"))
@@ -104,3 +106,117 @@ async def test_a_client_that_can_not_be_asked_is_told_what_the_tool_needs(
             assert (error["code"], error["needs"]) == ("CLIENT_CANNOT_ANSWER", [need])
             assert "your client can't be asked" in error["hint"]
         assert "roots" in await run(client, "everything", "get-roots-list")
+
+
+@pytest.mark.parametrize("mode", OLD)
+@pytest.mark.parametrize("face", FACES)
+async def test_a_server_that_looks_at_folders_when_it_starts_gets_those_of_its_client(
+    workshop: Workshop, everything_server: Launch, face: str, mode: str
+) -> None:
+    person = Person()
+
+    async with client_of(face, mode, workshop, {"everything": everything_server.entry()}, person) as client:
+        # Reading its tools has shown that it asks, so that it is started for this client alone.
+        await execute(client, "everything", "echo", message="hello")
+
+        async def folders() -> str:
+            return await run(client, "everything", "get-roots-list")
+
+        while ROOT not in (told := await folders()):
+            assert "no roots" in told
+
+    assert {"roots": True} in person.asked
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_is_asked_again_while_it_only_says_not_yet(workshop: Workshop, face: str, mode: str) -> None:
+    async with client_of(face, mode, workshop, {"asking": asking_server("modern")}) as client:
+        later = await execute(client, "asking", "later", times=4)
+
+    assert later.structured_content == {"at": "last"}
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
+async def test_only_what_the_caller_declared_is_stamped(workshop: Workshop, face: str, mode: str) -> None:
+    person = Person()
+
+    async with client_of(face, mode, workshop, {"asking": asking_server("modern")}, person) as client:
+        declared = (await execute(client, "asking", "capabilities")).structured_content
+
+    assert declared is not None
+    assert {name for name in declared if declared[name] is not None} >= {"elicitation", "sampling", "roots"}
+
+    async with client_of(face, mode, workshop, {"asking": asking_server("modern")}) as client:
+        undeclared = (await execute(client, "asking", "capabilities")).structured_content
+
+    assert undeclared is not None
+    assert undeclared.keys().isdisjoint({"elicitation", "sampling", "roots"})
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
+async def test_errors_that_a_client_can_act_on_arrive_as_themselves(workshop: Workshop, face: str, mode: str) -> None:
+    servers = {era: asking_server(era) for era in ERAS}
+    is_old = mode == "legacy"
+
+    async with client_of(face, mode, workshop, servers, Person()) as client:
+        for era in ERAS:
+            if is_old:
+                with pytest.raises(MCPError) as signing:
+                    await execute(client, era, "sign_in")
+                assert signing.value.error.code == -32042
+                assert signing.value.error.data["elicitations"][0]["url"] == "https://example.com/sign-in"
+            else:
+                error = failure(await execute(client, era, "sign_in"))
+                assert (error["code"], error["rpcCode"]) == ("TOOL_EXECUTION_ERROR", -32042)
+
+    async with client_of(face, mode, workshop, servers) as client:
+        assert failure(await execute(client, "legacy", "sign_in"))["rpcCode"] == -32042
+        if is_old:
+            error = failure(await execute(client, "modern", "needs_model"))
+            assert (error["code"], error["needs"]) == ("CLIENT_CANNOT_ANSWER", ["sampling"])
+        else:
+            with pytest.raises(MCPError) as lacking:
+                await execute(client, "modern", "needs_model")
+            assert lacking.value.error.code == -32021
+            assert lacking.value.error.data == {"requiredCapabilities": {"sampling": {}}}
+
+
+@pytest.mark.parametrize("face", FACES)
+async def test_a_state_of_a_server_passes_as_it_came_but_only_where_it_belongs(workshop: Workshop, face: str) -> None:
+    """The modern client by hand: what it is given is ours, and what the server gets back is the server's own."""
+    log = workshop.folder / "asking.jsonl"
+    servers = {"asking": asking_server("modern", log), "other": asking_server("modern")}
+    answer = {"who": {"action": "accept", "content": {"name": "Ann"}}}
+
+    async with client_of(face, MODES[1], workshop, servers, Person()) as client:
+        asked = await by_hand(client, "asking", "name")
+        assert asked.result_type == "input_required"
+        assert asked.request_state is not None
+        assert asked.request_state.startswith("tc1.")
+        for server, tool in (("other", "name"), ("asking", "twice")):
+            with pytest.raises(MCPError) as refused:
+                await by_hand(client, server, tool, answer, asked.request_state)
+            assert refused.value.error.code == -32602
+        with pytest.raises(MCPError) as bent:
+            await by_hand(client, "asking", "name", answer, asked.request_state[:-1] + "!")
+        assert bent.value.error.code == -32602
+        done = await by_hand(client, "asking", "name", answer, asked.request_state)
+        with pytest.raises(MCPError) as unknown:  # the server's own error about the answers of a round
+            await by_hand(client, "asking", "name", answer, asked.request_state)
+
+    sent = [json.loads(line)["params"] for line in log.read_text().splitlines() if '"tools/call"' in line]
+    assert [params.get("requestState") for params in sent] == [None, "state 1", "state 1"]
+    assert sent[1]["inputResponses"] == answer
+    assert done.structured_content == answer["who"]
+    assert (unknown.value.error.code, unknown.value.error.message) == (-32602, "unknown state")
+
+
+async def by_hand(client: Client, server: str, tool: str, responses: Any = None, state: str | None = None) -> Any:
+    """One request, without the SDK's help with the rounds."""
+    arguments = {"server": server, "tool": tool, "arguments": {}}
+    return await client.session.call_tool(
+        "execute_tool", arguments, input_responses=responses, request_state=state, allow_input_required=True
+    )

@@ -11,6 +11,7 @@ from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
 from toolcrib.model.asking import Conversation, Question, QuestionKind, QuestionRefused, can_answer
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 MOST_QUESTIONS = 20
 MOST_AT_ONCE = 8
@@ -36,6 +37,8 @@ class GuardQuestions:
         try:
             result = await call_next(replace(call, conversation=guarded))
         except ToolExecutionError as error:
+            if error.rpc_code == MISSING_REQUIRED_CLIENT_CAPABILITY and not guarded.takes_rounds:
+                raise _lacking(error) from error
             error.hint = f"{error.hint} {guarded.excuse}".strip()
             raise
         if result.is_error and guarded.unanswered:
@@ -68,6 +71,7 @@ class GuardedConversation(Conversation):
         self._asked = 0
         self._open = 0
         self.capabilities = client.capabilities
+        self.takes_rounds = client.takes_rounds
         # What the server wanted to know and the client can't tell.
         self.unanswered: set[QuestionKind] = set()
 
@@ -105,6 +109,14 @@ class GuardedConversation(Conversation):
             limits = f"{MOST_QUESTIONS} questions, {MOST_AT_ONCE} of them at once"
             raise QuestionRefused(INVALID_PARAMS, f"a call may ask {limits}")
         self._asked += 1
+
+
+def _lacking(error: ToolExecutionError) -> ClientCannotAnswer:
+    """What a server says to a client that has not declared what the tool needs."""
+    data = error.details.get("data")
+    required = data.get("requiredCapabilities") if isinstance(data, dict) else None
+    needs = sorted(required) if isinstance(required, dict) else []
+    return ClientCannotAnswer(error.message, needs=needs, hint="Use a client that has what this tool needs.")
 
 
 def _unanswered(question: Question, seconds: float) -> bytes:

@@ -28,7 +28,7 @@ class Retry:
 
 def _may_have_run(error: ServerConnectionError, call: ToolCall) -> bool:
     # A person or a model has answered something for this attempt: nobody is asked the same twice.
-    was_asked = call.conversation is not None and call.conversation.was_asked
+    was_asked = call.round is not None or (call.conversation is not None and call.conversation.was_asked)
     return error.sent and (was_asked or not _is_repeatable(call))
 
 

@@ -160,6 +160,16 @@ class Settings:
         "How long a question that a server asks in the middle of a call may wait for its answer. The time of the call stands "
         "meanwhile.",
     )
+    question_rounds: int = count(
+        "questions.rounds",
+        10,
+        "How often a server may come back with further questions in one call, for clients that can't do the rounds themselves.",
+    )
+    max_parked_calls: int = count(
+        "questions.maxParked",
+        64,
+        "How many calls of clients on HTTP may wait for answers at once, at most 8 of one client. On stdio it is 8 for each client.",
+    )
     list_timeout_seconds: float = seconds(
         "listTimeout",
         30.0,

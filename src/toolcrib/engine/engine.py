@@ -38,6 +38,7 @@ from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
 from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.own_row import OwnGatewayRow
+from toolcrib.engine.state_key import StateKey
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
@@ -114,6 +115,7 @@ class Engine:
         self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.running_calls = RunningCalls(time.time)
+        self.state_key = StateKey(self.paths.state_key)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.built_in.workspace_results import WorkspaceResults
+from toolcrib.calls.answer_rounds import AnswerRounds
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.guard_questions import GuardQuestions
@@ -119,6 +120,7 @@ def wired_gateway(
         reload=reload,
         learn=learn,
         hints=engine.registry,
+        state_key=engine.state_key,
     )
     return gateway
 
@@ -126,6 +128,11 @@ def wired_gateway(
 def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallTool:
     def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
         return call_limit(workspace.settings, spec)
+
+    def seconds_of(call: ToolCall) -> float:
+        target = call.target
+        stated = None if target is None or target.spec is None else target.spec.call_seconds(target.upstream_name)
+        return stated or workspace.settings.call_timeout_seconds
 
     return build_chain(
         [
@@ -141,6 +148,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             GuardQuestions(lambda: workspace.settings.question_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
+            AnswerRounds(lambda: workspace.settings.question_rounds, seconds_of),
             Observe(engine.output_shapes),  # innermost: learns only from what servers really answered
         ],
         call_tool,

@@ -56,14 +56,24 @@ class QuestionRefused(Exception):
 class Conversation(Protocol):
     """The client behind a call, while the call runs; `capabilities` is what it declared, with nothing added.
 
-    `was_asked` says whether it has answered a question of this call.
+    `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
+    as it came, answers it, and calls again; for all others that is done by us.
     """
 
     capabilities: Mapping[str, Any]
+    takes_rounds: bool = False
     was_asked: bool = False
 
     async def ask(self, question: Question) -> bytes:
         """The client's answer as JSON; raises QuestionRefused."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputRound:
+    """What a call brings that goes on after an interim result: answers as JSON, and the state that the server gave."""
+
+    responses: bytes | None = None
+    state: str | None = None
 
 
 def can_answer(capabilities: Mapping[str, Any], question: Question) -> bool:

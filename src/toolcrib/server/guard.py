@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hmac
-import os
-import secrets
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -15,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.storage.kept_secret import kept_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 FORBIDDEN_CLOSE = 1008
@@ -89,38 +87,12 @@ def as_origin(text: str) -> str:
 def read_or_make_token(path: Path) -> str:
     """The bearer token, made on first need in a file only its owner can read."""
     try:
-        return _kept_token(path) or _new_token(path)
+        return kept_secret(path)
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigurationError(
             [Problem("", f"the bearer token can't be kept there: {problem}", str(path))],
             hint="Make the file readable and its folder writable, or delete the file: a new token is made then.",
         ) from problem
-
-
-def _kept_token(path: Path) -> str:
-    try:
-        kept = path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        return ""
-    path.chmod(0o600)
-    return kept
-
-
-def _new_token(path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
-        # A link appears with its whole content and never over another: of two gateways, one token is kept.
-        with suppress(OSError):
-            os.link(draft, path)
-        if not _kept_token(path):
-            os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return _kept_token(path)
 
 
 def _is_preflight(method: str, headers: Headers) -> bool:

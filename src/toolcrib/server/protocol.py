@@ -26,7 +26,9 @@ from toolcrib.model.caller import Caller
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import NAME, TITLE, stamped
+from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.protocol_eras import capabilities_in
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
@@ -97,14 +99,24 @@ class _CallMiddleware:
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         try:
             async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
-                request = heard if modern else replace(heard, conversation=SessionConversation(ctx))
+                request = (
+                    replace(heard, modern=_modern_client(params, heard.meta))
+                    if modern
+                    else replace(heard, conversation=SessionConversation(ctx))
+                )
                 members = await self._meta_tools.call(
                     name, msgspec.json.encode({} if arguments is None else arguments), request
                 )
         except RpcError as error:
-            raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message) from error
+            raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members
         return {name: msgspec.json.decode(value) for name, value in answer.items()}
+
+
+def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:
+    responses = params.get("inputResponses")
+    answers = None if responses is None else msgspec.json.encode(responses)
+    return ModernClient(capabilities_in(meta), answers, params.get("requestState"))
 
 
 class SessionConversation(Conversation):

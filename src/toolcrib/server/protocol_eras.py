@@ -7,7 +7,6 @@ A client's first request decides which era its connection has: one that carries 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from toolcrib.model.reading import Era
@@ -43,9 +42,8 @@ class ProtocolEra(Protocol):
     @property
     def log_level(self) -> str | None: ...
 
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the client declared for the whole connection."""
+    def capabilities_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the client declared that it can do, for a call with this `_meta`."""
 
     def admit(self, method: str, params: RequestParams) -> None:
         """Raise RpcError where a request may not be made here, or not yet."""
@@ -113,6 +111,9 @@ class HandshakeEra:
     def client_of(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
         return self.client or {}
 
+    def capabilities_of(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.capabilities
+
     @property
     def state(self) -> dict[str, Any]:
         known = {"client": self.client, "level": self.log_level, "capabilities": self.capabilities}
@@ -130,7 +131,6 @@ class ModernEra:
 
     era: Era = "modern"
     log_level = None
-    capabilities: Mapping[str, Any] = MappingProxyType({})
     _methods = frozenset({"server/discover", "tools/list", CALL})
 
     def __init__(self, answers: FixedAnswers, first_client: Mapping[str, Any]) -> None:
@@ -156,9 +156,18 @@ class ModernEra:
     def client_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
         return _client_in(meta) or self._first_client  # who is on a pipe does not change
 
+    def capabilities_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+        return capabilities_in(meta)
+
     @property
     def state(self) -> dict[str, Any]:
         return {"era": self.era, "client": self._first_client}
+
+
+def capabilities_in(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the client says in the envelope of a request that it can do."""
+    declared = meta.get(CLIENT_CAPABILITIES_META_KEY)
+    return declared if isinstance(declared, dict) else {}
 
 
 def _client_in(meta: Mapping[str, Any]) -> Mapping[str, Any]:

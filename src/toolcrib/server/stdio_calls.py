@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -17,6 +18,7 @@ from toolcrib.server import render
 from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
+from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import ProtocolEra
 from toolcrib.server.request_params import RequestParams
@@ -56,8 +58,12 @@ class StdioCalls:
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
         listener = self._listener(meta.get("progressToken"), level)
-        asking = None if modern else StdioConversation(self.requests, era.capabilities)
-        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta, asking)
+        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
+        if modern:
+            client = ModernClient(era.capabilities_of(meta), params.responses_json, params.request_state)
+            request = replace(request, modern=client)
+        else:
+            request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
         task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
         self._tasks.add(task)
         self._by_id[id] = task
@@ -87,6 +93,7 @@ class StdioCalls:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._meta_tools.close()
 
     async def _run(self, id: RequestId, name: str, arguments: bytes, request: Request, *, modern: bool) -> None:
         try:

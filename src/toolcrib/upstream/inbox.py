@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.model.asking import KIND_OF, Question, QuestionRefused
+from toolcrib.model.asking import KIND_OF, Conversation, Question, QuestionKind, QuestionRefused
 from toolcrib.model.call import LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.upstream.call_clock import CallClock
@@ -30,11 +30,23 @@ WhoAsks = tuple[str, str]
 
 
 class Inbox:
-    """Routes progress by token and log messages by stream; a changed tool list wakes `on_tools_changed`."""
+    """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
 
-    def __init__(self, server: str, on_tools_changed: Callable[[], None]) -> None:
+    `on_asked` hears of each question that came on no stream of a call. The `resident` is the client that the whole
+    connection is for; it is asked what belongs to no call.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        on_tools_changed: Callable[[], None],
+        on_asked: Callable[[QuestionKind], None] = lambda _: None,
+        resident: Callable[[], Conversation | None] = lambda: None,
+    ) -> None:
         self._server = server
         self._on_tools_changed = on_tools_changed
+        self._on_asked = on_asked
+        self._resident = resident
         self._running: dict[int, _Running] = {}
         self._given_up: dict[WhoAsks, float] = {}
 
@@ -63,11 +75,13 @@ class Inbox:
             return b"{}"
         if method not in KIND_OF:
             raise QuestionRefused(METHOD_NOT_FOUND, f"{method} is not supported by this client")
+        if request_id is None:
+            self._on_asked(KIND_OF[method])
         running = self._owner(request_id)
-        if running is None or running.call.conversation is None:
-            return _nobodys_answer(method)
-        with running.asking():
-            return await running.call.conversation.ask(Question(running.call.server, method, params))
+        if running is not None:
+            return await running.ask(method, params)
+        client = None if self._running else self._resident()
+        return _nobodys_answer(method) if client is None else await client.ask(Question(self._server, method, params))
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
@@ -146,15 +160,15 @@ class _Running:
         if self.call.listener is not None:
             self.call.listener(Progress(params))
 
-    @contextmanager
-    def asking(self) -> Iterator[None]:
-        """The time of the call stands, and its end is the end of the question."""
-        task = asyncio.current_task()
-        assert task is not None
+    async def ask(self, method: str, params: bytes) -> bytes:
+        """Ask the client of the call, whose time stands meanwhile; the end of the call is the end of the question."""
+        client, task = self.call.conversation, asyncio.current_task()
+        if client is None or task is None:
+            return _nobodys_answer(method)
         self._questions.add(task)
         try:
             with nullcontext() if self._clock is None else self._clock.standing():
-                yield
+                return await client.ask(Question(self.call.server, method, params))
         finally:
             self._questions.discard(task)
 

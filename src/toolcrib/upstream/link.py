@@ -39,8 +39,12 @@ class SessionExpired(Exception):
 class Link(Protocol):
     """One open transport. Foreign failures come out as our own errors, with `sent` telling whether the request had left.
 
-    Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for.
+    Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for. One that `attributes`
+    knows of all that a server says in the middle of a request which request that is.
     """
+
+    @property
+    def attributes(self) -> bool: ...
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         """The `result` of the answer; raises RpcError for an `error`, or an UpstreamError, or SessionExpired."""

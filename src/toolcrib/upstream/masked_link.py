@@ -19,6 +19,7 @@ class MaskedLink:
     def __init__(self, link: Link, masker: Masker) -> None:
         self._link = link
         self._masker = masker
+        self.attributes = link.attributes
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolcrib.errors import ServerConnectionError, SessionInitFailed, ToolcribError
+from toolcrib.model.asking import Conversation, QuestionKind
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import RemoteLaunch, ServerSpec, Transport
 from toolcrib.upstream.inbox import Inbox
@@ -35,6 +36,8 @@ class Meeting:
     client_info: Mapping[str, str]
     probe_seconds: float
     handshake_seconds: float
+    on_asked: Callable[[QuestionKind], None]
+    resident: Callable[[], Conversation | None]
 
     async def open(self, spec: ServerSpec, known: Identity | None) -> Session:
         """A session, by the way the entry names, or by another one where nothing was known and that one failed."""
@@ -51,7 +54,7 @@ class Meeting:
                 raise failure if another[0] != spec else second from None
 
     async def _open(self, spec: ServerSpec, known: Identity | None) -> Session:
-        inbox = Inbox(spec.name, self.on_tools_changed)
+        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.resident)
         link = await self.open_link(spec, LinkEars(inbox.receive, inbox.asked))
         try:
             async with asyncio.timeout(self.handshake_seconds):

@@ -124,6 +124,7 @@ class PeerHttpLink:
     def __init__(self, link: StreamableHttpLink, client: httpx2.AsyncClient) -> None:
         self._link = link
         self._client = client
+        self.attributes = link.attributes
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:

@@ -25,6 +25,8 @@ _WRONG_TRANSPORT = "Check that the url is an SSE endpoint; newer servers are rea
 class LegacySseLink:
     """One open event stream and the address it named for messages."""
 
+    attributes = False
+
     def __init__(self, address: HttpAddress, stream: Reply, ears: LinkEars, max_body_bytes: int) -> None:
         self._address = address
         self._stream = stream

@@ -19,6 +19,8 @@ _RELAYED = frozenset({"tools/call"})
 class StdioLink:
     """A `Link` to a child process; made by `open`. A line too long for us closes it: whose answer it was is unknown."""
 
+    attributes = False
+
     def __init__(self, server: str, ears: LinkEars, max_line_bytes: int, max_result_bytes: int) -> None:
         self._mux = Mux(server, self._send, ears)
         self._max_line_bytes = max_line_bytes

@@ -37,6 +37,8 @@ _RESUMES = 2
 class StreamableHttpLink:
     """One server's endpoint. Requests run side by side; those waiting at `close` go on until they are answered."""
 
+    attributes = True
+
     def __init__(self, address: HttpAddress, ears: LinkEars, max_body_bytes: int) -> None:
         self._address = address
         self._ears = ears
