@@ -10,9 +10,11 @@ import pytest
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import INSTANT, text
 from toolcrib.calls.guard_questions import MOST_AT_ONCE, MOST_QUESTION_BYTES, MOST_QUESTIONS, GuardQuestions
+from toolcrib.calls.question_rules import QuestionRules
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
 from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.caller import Caller
 
 ACCEPTED = b'{"action":"accept"}'
 ALL = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -75,7 +77,8 @@ class Asking(Upstream):
 
 
 async def asked(server: Asking, client: Client | None, seconds: float = 600) -> ToolResult:
-    return await through(GuardQuestions(lambda: seconds), a_call(conversation=client), server)
+    guard = GuardQuestions(lambda _: QuestionRules("files", sampling="allow"), lambda: seconds)
+    return await through(guard, a_call(conversation=client), server)
 
 
 async def test_a_question_reaches_the_client_and_its_answer_the_server() -> None:
@@ -181,3 +184,92 @@ async def test_a_call_may_ask_only_so_often_so_much_at_once_and_so_long() -> Non
     large, client = Asking(form("x" * MOST_QUESTION_BYTES)), Client(ALL)
     await asked(large, client)
     assert (len(client.asked), len(large.refusals)) == (0, 1)
+
+
+# -- permission to use the model
+
+
+class Person(Client):
+    """A client whose person answers a request for permission so."""
+
+    def __init__(self, allow: str | None) -> None:
+        super().__init__(ALL)
+        self._allow = allow
+
+    async def ask(self, question: Question) -> bytes:
+        self.asked.append(question)
+        if question.kind != "elicitation":
+            return b'{"model":"m"}'
+        if self._allow is None:
+            return b'{"action":"decline"}'
+        return json.dumps({"action": "accept", "content": {"allow": self._allow}}).encode()
+
+
+def asking_first() -> GuardQuestions:
+    return GuardQuestions(lambda _: QuestionRules("files"), lambda: 600)
+
+
+@pytest.mark.parametrize(("allow", "permissions"), [("once", 4), ("in this session", 1)])
+async def test_sampling_is_asked_about_first_unless_it_is_allowed(allow: str, permissions: int) -> None:
+    guard, person = asking_first(), Person(allow)
+
+    for _ in range(2):
+        server = Asking(PROMPT, PROMPT)
+        await through(guard, a_call(conversation=person), server)
+        assert server.answers == [b'{"model":"m"}'] * 2
+
+    kinds = [question.kind for question in person.asked]
+    assert (kinds.count("elicitation"), kinds.count("sampling"), kinds[0]) == (permissions, 4, "elicitation")
+
+
+async def test_a_person_who_says_no_keeps_the_model_from_the_server() -> None:
+    person, server = Person(None), Asking(PROMPT)
+
+    await through(asking_first(), a_call(conversation=person), server)
+
+    assert [question.kind for question in person.asked] == ["elicitation"]
+    assert [refusal.code for refusal in server.refusals] == [-1]
+
+
+async def test_a_permission_of_one_session_is_not_one_of_another() -> None:
+    guard = asking_first()
+
+    for session in ("1", "2"):
+        person = Person("in this session")
+        await through(guard, a_call(conversation=person, caller=Caller("agent", session=session)), Asking(PROMPT))
+        assert [question.kind for question in person.asked] == ["elicitation", "sampling"]
+
+
+async def test_a_client_that_can_not_be_asked_for_permission_is_told_the_setting() -> None:
+    with pytest.raises(ClientCannotAnswer) as failed:
+        await through(asking_first(), a_call(conversation=Client({"sampling": {}})), Asking(PROMPT, fails=True))
+
+    assert "do not allow that (sampling)" in failed.value.hint
+
+
+def rounds(**questions: Question) -> ToolResult:
+    asked = {key: {"method": one.method, "params": json.loads(one.params)} for key, one in questions.items()}
+    return ToolResult.of({"resultType": "input_required", "requestState": "s", "inputRequests": asked})
+
+
+async def test_questions_that_are_relayed_pass_the_same_checks() -> None:
+    person = Person("once")
+    person.takes_rounds = True
+
+    result = await through(
+        asking_first(), a_call(conversation=person), Upstream(rounds(who=form("Name?"), thought=PROMPT))
+    )
+
+    relayed = result.member("inputRequests")
+    assert relayed["who"]["params"]["message"] == "files asks: Name?"
+    assert relayed["thought"]["params"] == {"messages": []}
+    assert result.member("requestState") == "s"
+    assert [question.kind for question in person.asked] == ["elicitation"]
+
+
+async def test_a_relayed_question_that_is_not_allowed_fails_the_call() -> None:
+    person = Person(None)
+    person.takes_rounds = True
+
+    with pytest.raises(ToolExecutionError, match="did not allow"):
+        await through(asking_first(), a_call(conversation=person), Upstream(rounds(thought=PROMPT)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +18,7 @@ class Person:
 
     name: str = "Ann"
     asked: list[dict[str, Any]] = field(default_factory=list)
-    # Set by a test to let the person think until it is set.
-    thinking: asyncio.Event | None = None
+    allows_model: bool = True
 
     @property
     def callbacks(self) -> dict[str, Any]:
@@ -36,11 +34,13 @@ class Person:
         return [question["message"] for question in self.asked if "message" in question]
 
     async def _elicited(self, _: Any, params: Any) -> types.ElicitResult:
-        await self._asked(params)
+        self._note(params)
+        if "wants an answer of your model" in params.message:
+            return types.ElicitResult(action="accept" if self.allows_model else "decline", content={"allow": "once"})
         return types.ElicitResult(action="accept", content=None if params.mode == "url" else {"name": self.name})
 
     async def _sampled(self, _: Any, params: Any) -> types.CreateMessageResult:
-        await self._asked(params)
+        self._note(params)
         said = types.TextContent(type="text", text=f"the model of {self.name}")
         return types.CreateMessageResult(role="assistant", content=said, model="m-1")
 
@@ -48,10 +48,8 @@ class Person:
         self.asked.append({"roots": True})
         return types.ListRootsResult(roots=[types.Root(uri=ROOT, name=self.name)])  # type: ignore[arg-type]
 
-    async def _asked(self, params: Any) -> None:
+    def _note(self, params: Any) -> None:
         self.asked.append(params.model_dump(by_alias=True, exclude_none=True, mode="json"))
-        if self.thinking is not None:
-            await self.thinking.wait()
 
 
 ASKING_SERVER = Path(__file__).with_name("programs") / "asking_server.py"

@@ -68,7 +68,11 @@ async def test_a_person_and_a_model_are_asked_for_an_old_server_of_somebody_else
     assert "Name: Ann" in str(form.content)
     assert "completed the URL elicitation" in str(address.content)
     assert "the model of Ann" in str(model.content)
-    assert [question.get("mode") for question in person.asked if "message" in question] == ["form", "url"]
+    assert [message.partition(":")[0] for message in person.messages] == [
+        "everything asks",
+        "everything asks you to open example.com",
+        "everything wants an answer of your model, to this prompt",
+    ]
 
 
 @pytest.mark.parametrize(("mode", "era"), PAIRS)
@@ -92,6 +96,44 @@ async def test_a_tool_gets_the_answers_of_the_client_that_runs_it(
     assert folders.structured_content == {"roots": [{"uri": ROOT, "name": "Ann"}]}
     assert several.structured_content == {"who": name.structured_content, "where": folders.structured_content}
     assert twice.structured_content == {"who": name.structured_content, "friend": name.structured_content}
+
+
+@pytest.mark.parametrize(("mode", "era"), PAIRS)
+async def test_a_person_decides_about_the_model_and_the_configuration_about_a_server(
+    workshop: Workshop, mode: str, era: str
+) -> None:
+    entry = asking_server(era)
+    servers = {
+        "asking": entry,
+        "trusted": {**entry, "sampling": "allow"},
+        "refused": {**entry, "sampling": "deny", "elicitation": "deny"},
+    }
+    person = Person(allows_model=False)
+
+    async with client_of("stdio", mode, workshop, servers, person) as client:
+        if era == "modern":
+            assert "did not allow" in failure(await execute(client, "asking", "model"))["message"]
+        else:
+            refusal = (await execute(client, "asking", "model")).structured_content
+            assert refusal is not None
+            assert refusal["error"]["code"] == -1
+        assert len(person.asked) == 1
+        assert person.messages == ["asking wants an answer of your model, to this prompt: Think."]
+
+        person.asked.clear()
+        thought = (await execute(client, "trusted", "model")).structured_content
+        assert thought is not None
+        assert thought["model"] == "m-1"
+        assert person.messages == []
+
+        person.asked.clear()
+        for tool in ("model", "name"):
+            await execute(client, "refused", tool)
+        declared = (await execute(client, "refused", "capabilities")).structured_content
+        assert person.asked == []
+        if era == "modern":
+            assert declared is not None
+            assert declared.keys().isdisjoint({"sampling", "elicitation"})
 
 
 @pytest.mark.parametrize("face", FACES)

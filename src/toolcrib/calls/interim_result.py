@@ -62,6 +62,13 @@ def read_interim(result: ToolResult, server: str) -> InterimResult:
     return InterimResult(questions, state)
 
 
+def with_questions(result: ToolResult, questions: Mapping[str, Question]) -> ToolResult:
+    """The same interim result with these questions in it."""
+    asked = {key: {"method": one.method, "params": msgspec.Raw(one.params)} for key, one in questions.items()}
+    members = {**result.members, "inputRequests": msgspec.Raw(msgspec.json.encode(asked))}
+    return ToolResult(msgspec.json.encode(members))
+
+
 def unanswerable(result: ToolResult, questions: Mapping[str, Question]) -> ClientCannotAnswer:
     """The failure of a call whose client can't answer these questions."""
     wants = list(_in_words(questions.values()))

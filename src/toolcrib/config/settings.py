@@ -10,7 +10,7 @@ from typing import Any, Literal
 from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
 from toolcrib.model.query import MAX_QUERY_CHARACTERS
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import SAMPLINGS, Sampling, ServerSpec
 from toolcrib.model.tool_rule import ToolRule
 
 KIB = 1024
@@ -159,6 +159,11 @@ class Settings:
         600.0,
         "How long a question that a server asks in the middle of a call may wait for its answer. The time of the call stands "
         "meanwhile.",
+    )
+    sampling: Sampling = choice(
+        "sampling",
+        SAMPLINGS,
+        "Whether servers may use your client's model: after asking you (ask), without asking (allow), or not at all (deny).",
     )
     question_rounds: int = count(
         "questions.rounds",

@@ -17,6 +17,7 @@ from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.question_rules import QuestionRules, rules_for
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
 from toolcrib.calls.validate_arguments import ValidateArguments
@@ -129,6 +130,9 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
         return call_limit(workspace.settings, spec)
 
+    def rules_of(call: ToolCall) -> QuestionRules:
+        return rules_for(call, workspace.settings.sampling)
+
     def seconds_of(call: ToolCall) -> float:
         target = call.target
         stated = None if target is None or target.spec is None else target.spec.call_seconds(target.upstream_name)
@@ -145,7 +149,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
-            GuardQuestions(lambda: workspace.settings.question_seconds),
+            GuardQuestions(rules_of, lambda: workspace.settings.question_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
             AnswerRounds(lambda: workspace.settings.question_rounds, seconds_of),
