@@ -250,7 +250,17 @@ async def test_a_question_on_no_stream_reaches_the_only_client_at_work() -> None
     heard, ann = Heard(), Client("ann")
 
     with heard.inbox.listening(1, calling(ann, session="s")), heard.inbox.listening(2, calling(ann, session="s")):
-        assert await heard.inbox.asked("roots/list", b"{}", None) == b'"ann"'
+        assert await heard.inbox.asked("elicitation/create", b"{}", None) == b'"ann"'
+
+
+async def test_a_server_that_clients_share_keeps_the_folders_of_none() -> None:
+    ann, shared, own = Client("ann"), Heard().inbox, Inbox("files", lambda: None, is_own=True)
+
+    for inbox, answer in ((shared, b'{"roots":[]}'), (own, b'"ann"')):
+        with inbox.listening(1, calling(ann, session="s")):
+            assert await inbox.asked("roots/list", b"{}", None) == answer
+            # In the middle of a call, on its own stream, they are for that call.
+            assert await inbox.asked("roots/list", b"{}", 1) == b'"ann"'
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ class InputRounds:
         self, asked: ExecutionRequest, caller: Caller, client: ModernClient, listener: Listener | None, run: RunCall
     ) -> Members:
         """The answer to one request: the tool's result, or what the client has to find out first."""
-        who = f"{caller.key} {caller.session}"
-        binding = binding_of(who, self._gateway.launch_key(asked.server), asked.server, asked.tool)
+        who = (caller.key, caller.session)
+        binding = binding_of(*who, self._gateway.launch_key(asked.server), asked.server, asked.tool)
         state = None if client.state is None else self._states.open(client.state, binding)
         if state is not None and state.kind == "parked":
             answer = await self.parked.go_on(state.value, client.responses, listener)

@@ -24,6 +24,8 @@ MOST_PER_CALLER = 8
 # What is said while nobody listens, and is told when the client is back.
 MOST_KEPT_EVENTS = 100
 
+Who = tuple[str, str]
+"""(key and session of a caller)"""
 Work = Callable[["AwayConversation", Listener], Awaitable[Members]]
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -67,7 +69,7 @@ class AwayConversation(Conversation):
 class _Call:
     """A call in a task of its own, and whoever hears of it now."""
 
-    def __init__(self, caller: str, client: AwayConversation, work: Work) -> None:
+    def __init__(self, caller: Who, client: AwayConversation, work: Work) -> None:
         self.caller = caller
         self.client = client
         self._listener: Listener | None = None
@@ -99,11 +101,11 @@ class ParkedCalls:
         self._most = most
         self._parked: dict[str, _Call] = {}
 
-    def client(self, caller: str, capabilities: Mapping[str, Any]) -> AwayConversation:
+    def client(self, caller: Who, capabilities: Mapping[str, Any]) -> AwayConversation:
         """A conversation for one call of this caller."""
         return AwayConversation(capabilities, lambda: self._has_room(caller))
 
-    async def run(self, caller: str, client: AwayConversation, work: Work, listener: Listener | None) -> Members | str:
+    async def run(self, caller: Who, client: AwayConversation, work: Work, listener: Listener | None) -> Members | str:
         """The answer of a call, or the handle under which it waits for its client."""
         return await self._follow(_Call(caller, client, work), listener)
 
@@ -145,7 +147,7 @@ class ParkedCalls:
         if self._parked.pop(handle, None) is not None and not task.cancelled():
             task.exception()  # nobody is there to hear of it
 
-    def _has_room(self, caller: str) -> bool:
+    def _has_room(self, caller: Who) -> bool:
         by_caller = Counter(call.caller for call in self._parked.values())
         return by_caller[caller] < MOST_PER_CALLER and by_caller.total() < self._most()
 

@@ -313,6 +313,7 @@ class Connection:
             handshake_seconds=self._handshake_seconds,
             on_asked=self._hooks.on_asked,
             resident=lambda: self._resident,
+            is_own=self._is_own,
         )
 
     @property

@@ -24,6 +24,7 @@ MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
 
+NO_FOLDERS = b'{"roots":[]}'
 NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
 
 WhoAsks = tuple[str, str]
@@ -32,8 +33,9 @@ WhoAsks = tuple[str, str]
 class Inbox:
     """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
 
-    `on_asked` hears of each question that came on no stream of a call. The `resident` is the client that the whole
-    connection is for; it is asked what belongs to no call.
+    `on_asked` hears of each question that came on no stream of a call. On a connection that `is_own` to one client, that client
+    may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to no call goes to the
+    `resident`, for whom the server is being started.
     """
 
     def __init__(
@@ -42,11 +44,14 @@ class Inbox:
         on_tools_changed: Callable[[], None],
         on_asked: Callable[[QuestionKind], None] = lambda _: None,
         resident: Callable[[], Conversation | None] = lambda: None,
+        *,
+        is_own: bool = False,
     ) -> None:
         self._server = server
         self._on_tools_changed = on_tools_changed
         self._on_asked = on_asked
         self._resident = resident
+        self._is_own = is_own
         self._running: dict[int, _Running] = {}
         self._given_up: dict[WhoAsks, float] = {}
 
@@ -77,6 +82,8 @@ class Inbox:
             raise QuestionRefused(METHOD_NOT_FOUND, f"{method} is not supported by this client")
         if request_id is None:
             self._on_asked(KIND_OF[method])
+            if method == "roots/list" and not self._is_own:
+                return NO_FOLDERS
         running = self._owner(request_id)
         if running is not None:
             return await running.ask(method, params)
@@ -182,7 +189,7 @@ class _Running:
 def _nobodys_answer(method: str) -> bytes:
     """What a server hears where nobody can be asked: there are no folders, and anything else is refused."""
     if method == "roots/list":
-        return b'{"roots":[]}'
+        return NO_FOLDERS
     raise QuestionRefused(INTERNAL_ERROR, NOBODY)
 
 
