@@ -14,8 +14,10 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY, UNSUPPORT
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.errors import ServerConnectionError
+from toolcrib.model.asking import QuestionRefused
 from toolcrib.model.server import ServerSpec, StdioLaunch
-from toolcrib.upstream.link import NotificationHandler, SessionExpired
+from toolcrib.upstream.inbox import Inbox
+from toolcrib.upstream.link import LinkEars, NotificationHandler, SessionExpired
 from toolcrib.upstream.mux import Mux
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -91,6 +93,11 @@ def spec(name: str = "files", **more: Any) -> ServerSpec:
     return ServerSpec(name, more.pop("launch", StdioLaunch("fake", (name,))), **more)
 
 
+def hearing(hear: NotificationHandler) -> LinkEars:
+    """Ears that hear notifications so, and answer what can be answered without a client."""
+    return LinkEars(hear, Inbox("files", lambda: None).asked)
+
+
 @dataclass
 class FakeServer:
     """A server of one era; what a link to it does is decided by `methods` and `tools`, which tests may change."""
@@ -137,10 +144,10 @@ class FakeServer:
 
         self.methods[method] = answer
 
-    async def open(self, on_notification: NotificationHandler) -> FakeLink:
+    async def open(self, ears: LinkEars) -> FakeLink:
         if self.on_open is not None:
             await self.on_open()
-        link = FakeLink(self, on_notification)
+        link = FakeLink(self, ears)
         self.links.append(link)
         return link
 
@@ -212,13 +219,19 @@ def _nothing(_: dict[str, Any]) -> Answer:
 class FakeLink:
     """A link whose lines go straight to a FakeServer and back."""
 
-    def __init__(self, server: FakeServer, on_notification: NotificationHandler) -> None:
+    attributes = False
+
+    def __init__(self, server: FakeServer, ears: LinkEars) -> None:
         self.server = server
         self.is_initialized = False
         self.is_closed = False
         self._session = server.session
-        self._mux = Mux(server.name, self._send, on_notification)
+        self._ears = ears
+        self._mux = Mux(server.name, self._send, ears)
         self._answering: dict[int, asyncio.Task[None]] = {}
+        # The tasks that answer requests of the client now.
+        self.tasks: set[asyncio.Task[Any] | None] = set()
+        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
         if self._session != self.server.session:
@@ -239,6 +252,22 @@ class FakeLink:
     def feed(self, line: bytes) -> None:
         self._mux.feed(line)
 
+    async def ask(self, method: str, params: Answer | None = None, of: int | None = None) -> dict[str, Any]:
+        """What the client answers to a request of the server: a message with `result` or `error`.
+
+        `of` is the id of the client's request on whose stream the question comes, as over HTTP.
+        """
+        if of is not None:
+            try:
+                return {"result": json.loads(await self._ears.asked(method, json.dumps(params or {}).encode(), of))}
+            except QuestionRefused as refusal:
+                return {"error": {"code": refusal.code, "message": refusal.message}}
+        id = f"s{len(self._asked)}"
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[id] = answer
+        self.feed(jsonrpc.request(id, method, json.dumps(params or {}).encode()))
+        return await answer
+
     def lose(self, reason: str) -> None:
         self.is_closed = True
         for task in self._answering.values():
@@ -257,11 +286,14 @@ class FakeLink:
         if self.is_closed:
             raise ServerConnectionError("it is gone", server=self.server.name)
         message = json.loads(line)
-        if message.get("method") == "notifications/cancelled":
+        if "method" not in message:
+            self._asked[message["id"]].set_result(message)
+        elif message.get("method") == "notifications/cancelled":
             self._cancel(message["params"]["requestId"])
         elif "id" in message:
             task = asyncio.create_task(self._answer(message))
             self._answering[message["id"]] = task
+            self.tasks.add(task)
             task.add_done_callback(lambda _: self._answering.pop(message["id"], None))
 
     def _cancel(self, id: int) -> None:
@@ -289,10 +321,10 @@ class FakeServers:
     def __getitem__(self, name: str) -> FakeServer:
         return self._servers[name]
 
-    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> FakeLink:
+    async def __call__(self, spec: ServerSpec, ears: LinkEars) -> FakeLink:
         if spec.name not in self._servers:
             raise ServerConnectionError(f"the command {spec.name!r} was not found", server=spec.name)
-        return await self._servers[spec.name].open(on_notification)
+        return await self._servers[spec.name].open(ears)
 
     async def close(self) -> None:
         """Nothing is shared."""

@@ -100,6 +100,7 @@ GATEWAY: Mapping[str, Door] = {
     "is_connected": lambda gateway, text: gateway.is_connected(text),
     "keep_result": lambda gateway, text: gateway.keep_result(Caller(text, key=text), b"x" * 100),
     "knows": lambda gateway, text: gateway.knows(text),
+    "launch_key": lambda gateway, text: gateway.launch_key(text),
     "learn_tools": lambda gateway, _: gateway.learn_tools(SECONDS),
     "list_servers": lambda gateway, _: gateway.list_servers(),
     "list_tools": lambda gateway, text: gateway.list_tools(text, include_disabled=True),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolcrib.gateway import Gateway as DiscoveryEngine
     from toolcrib.limits.rate import RateLimitConfig
     from toolcrib.limits.retry import RetryPolicy
+    from toolcrib.model.asking import Question, QuestionRefused
     from toolcrib.model.call import ExecutionError, ExecutionResult, LogMessage, Progress, ToolResult
     from toolcrib.model.caller import Caller, Rights
     from toolcrib.model.status import ServerStatus
@@ -51,6 +52,8 @@ __all__ = [
     "Parameter",
     "Problem",
     "Progress",
+    "Question",
+    "QuestionRefused",
     "RateLimitConfig",
     "RemoteMcpEngine",
     "RetryPolicy",
@@ -90,6 +93,7 @@ _NAMES_BY_HOME = {
     "toolcrib.gateway": "Gateway",
     "toolcrib.limits.rate": "RateLimitConfig",
     "toolcrib.limits.retry": "RetryPolicy",
+    "toolcrib.model.asking": "Question QuestionRefused",
     "toolcrib.model.caller": "Caller Rights",
     "toolcrib.model.call": "ExecutionError ExecutionResult LogMessage Progress ToolResult",
     "toolcrib.model.status": "ServerStatus",

@@ -13,6 +13,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── RateLimited                   wait: .retry_after_seconds
 ├── Overloaded                    too many calls at once: try again
 ├── OutcomeUnknown                the gateway ended while the call ran: check before running it again
+├── ClientCannotAnswer            the tool asks something that this client can't answer: .needs
 ├── ResultExpired                 run the tool again
 ├── RegistryError                 a registry answers what can't be used: .registry
 ├── NotInRegistry                 no server of that name is in the registries: .nearest
@@ -164,6 +165,16 @@ class OutcomeUnknown(ToolcribError):
     """The gateway ended while a call was running."""
 
     code = "OUTCOME_UNKNOWN"
+
+
+class ClientCannotAnswer(ToolcribError):
+    """A tool failed since it asks something of the client, which the client can't answer; `needs` says what."""
+
+    code = "CLIENT_CANNOT_ANSWER"
+
+    def __init__(self, message: str, *, needs: Sequence[str], hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, needs=list(needs), **details)
+        self.needs = tuple(needs)
 
 
 class ResultExpired(ToolcribError):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from toolcrib.built_in.result_store import ResultStore
+from toolcrib.calls.asking_programs import Ask, ProgramConversation
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
@@ -66,6 +69,7 @@ class Gateway:
         results: ResultStore,
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
+        state_key: Callable[[], bytes],
         hints: RegistryHints | None = None,
     ) -> None:
         self._workspace = workspace
@@ -80,6 +84,8 @@ class Gateway:
         self._reload = reload
         self._learn = learn
         self._hints = hints
+        # Seals what clients are given to bring back.
+        self.state_key = state_key
 
     @property
     def workspace(self) -> Workspace:
@@ -225,8 +231,13 @@ class Gateway:
         *,
         caller: Caller = LIBRARY,
         listener: Listener | None = None,
+        ask: Ask | None = None,
+        capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> ExecutionResult:
-        """Run a tool; whatever goes wrong on the way is in the result, with a code."""
+        """Run a tool; whatever goes wrong on the way is in the result, with a code.
+
+        `ask` answers what the server asks meanwhile, as far as `capabilities` (those of an MCP client) say that it can.
+        """
         server, tool = split_id(server, tool)
         try:
             raw = msgspec.json.encode(arguments or {})
@@ -235,10 +246,10 @@ class Gateway:
         except (TypeError, ValueError, RecursionError) as problem:
             unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
             return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
-        is_heard = listener is not None
-        return await self.execute(
-            ToolCall(server, tool, given, raw, caller, listener, log_level="info", wants_progress=is_heard)
-        )
+        call = ToolCall(server, tool, given, raw, caller, listener, "info", wants_progress=listener is not None)
+        if ask is not None:
+            call = replace(call, conversation=ProgramConversation(ask, capabilities))
+        return await self.execute(call)
 
     async def execute(self, call: ToolCall) -> ExecutionResult:
         """Run a call that a face has prepared."""
@@ -295,6 +306,11 @@ class Gateway:
         """Why the tools of a server are not known, or nothing."""
         failure = self._unread_failure(server)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
+
+    def launch_key(self, server: str) -> str:
+        """What tells the server of that name from any other that may have the name later; empty where there is none."""
+        spec = self._view.specs.get(server)
+        return "" if spec is None else spec.launch_key
 
     def keep_result(self, caller: Caller, data: bytes) -> str:
         """Keep a large result; the handle is good for this caller only."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.calls.steps import Upstream, a_call, aimed, through
 from tests.fakes import text, tool
 from toolcrib.calls.retry import Retry
 from toolcrib.errors import CallTimeout, InvalidArguments, Problem, ServerConnectionError, ToolExecutionError
+from toolcrib.model.asking import Conversation
 from toolcrib.model.call import ToolCall, ToolResult
 
 DONE = ToolResult.of(text("done"))
@@ -92,3 +94,21 @@ async def test_a_tool_that_says_it_failed_is_not_run_again() -> None:
     await through(Retry(), hinting(readOnlyHint=True), upstream)
 
     assert len(upstream.calls) == 1
+
+
+async def test_a_call_whose_question_was_answered_is_not_repeated() -> None:
+    upstream = Upstream(ServerConnectionError("lost", server="files", sent=True))
+    call = replace(aimed(tool("look", annotations={"readOnlyHint": True})), conversation=Answered())
+
+    with pytest.raises(ServerConnectionError) as failed:
+        await through(Retry(), call, upstream)
+
+    assert len(upstream.calls) == 1
+    assert "Outcome unknown" in failed.value.hint
+
+
+class Answered(Conversation):
+    """A client that has answered a question of this call."""
+
+    capabilities: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    was_asked = True

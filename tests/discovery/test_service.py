@@ -249,11 +249,11 @@ class Moody(FakeServers):
         self.failures = failures
         self.attempts = 0
 
-    async def __call__(self, config: ServerSpec, on_notification: Any) -> Any:
+    async def __call__(self, config: ServerSpec, ears: Any) -> Any:
         self.attempts += 1
         if self.attempts <= self.failures:
             raise ServerConnectionError("the connection was cut", server=config.name, retryable=True)
-        return await super().__call__(config, on_notification)
+        return await super().__call__(config, ears)
 
 
 async def test_a_failure_that_may_pass_is_followed_by_another_attempt() -> None:

@@ -114,11 +114,11 @@ class CutOff(FakeServers):
         super().__init__(*servers)
         self.cuts = cuts
 
-    async def __call__(self, config: Any, on_notification: Any) -> Any:
+    async def __call__(self, config: Any, ears: Any) -> Any:
         self.cuts -= 1
         if self.cuts >= 0:
             raise ServerConnectionError("cut", server=config.name, retryable=True)
-        return await super().__call__(config, on_notification)
+        return await super().__call__(config, ears)
 
 
 @pytest.mark.parametrize(("retries", "tools"), [(1, ["read"]), (0, [])])

@@ -176,7 +176,7 @@ async def test_what_one_process_wrote_and_its_secrets_stay_out_of_what_another_c
     assert "very-secret" not in logged + crashed.error.message
 
 
-async def test_a_server_that_asks_back_is_answered_the_same_whoever_called_it(tmp_path: Path) -> None:
+async def test_a_caller_that_can_not_be_asked_is_refused_the_same_whoever_it_is(tmp_path: Path) -> None:
     config = write(tmp_path / "toolcrib.yaml", telling=entry(share="always"))
     callers = [Caller("cursor", session="1"), Caller("code", session="2")]
 

@@ -18,7 +18,7 @@ from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import SettingsSource, open_engine, open_workspace
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.storage.sqlite import SqliteCatalog
-from toolcrib.upstream.link import NotificationHandler
+from toolcrib.upstream.link import LinkEars
 
 
 def entry(name: str, launch: str, **more: Any) -> dict[str, Any]:
@@ -51,9 +51,9 @@ async def names(gateway: Gateway, query: str) -> list[str]:
 class Launched(FakeServers):
     """Opens the server that an entry launches, whatever the entry is called."""
 
-    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> FakeLink:
+    async def __call__(self, spec: ServerSpec, ears: LinkEars) -> FakeLink:
         assert isinstance(spec.launch, StdioLaunch)
-        return await self[spec.launch.args[0]].open(on_notification)
+        return await self[spec.launch.args[0]].open(ears)
 
 
 @pytest.fixture

@@ -148,19 +148,6 @@ async def test_a_disabled_tool_is_nowhere_and_never_runs(
         assert server["toolCount"] - server["enabledCount"] == 1
 
 
-async def test_a_tool_that_asks_back_is_listed_and_says_that_nobody_was_asked(
-    workshop: Workshop, everything_server: Launch, mode: str
-):
-    workshop.configure({"everything": everything_server})
-
-    async with workshop.client(mode) as client:
-        for tool, arguments in (("trigger-elicitation-request", {}), ("trigger-sampling-request", {"prompt": "hi"})):
-            error = failure(await execute(client, "everything", tool, **arguments))
-            assert error["code"] == "TOOL_EXECUTION_ERROR"
-            assert "was asked: this gateway can't" in error["message"]
-        assert "roots" in await run(client, "everything", "get-roots-list")
-
-
 async def test_an_image_passes_unchanged(workshop: Workshop, everything_server: Launch, mode: str):
     workshop.configure({"everything": everything_server}, maxResultBytes=1024)
     direct = await ask_directly(everything_server, "get-tiny-image")

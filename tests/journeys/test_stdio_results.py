@@ -191,7 +191,7 @@ async def test_what_is_no_result_is_a_failure_that_says_what_the_server_wants(wo
         asked = failure(await execute(client, "scripted", "ask"))
         task = failure(await execute(client, "scripted", "task"))
 
-    assert (asked["code"], asked["resultType"]) == ("TOOL_EXECUTION_ERROR", "input_required")
+    assert (asked["code"], asked["resultType"]) == ("CLIENT_CANNOT_ANSWER", "input_required")
     assert 'asks the user "Which account?"' in asked["message"]
     assert asked["inputRequests"]["account"]["method"] == "elicitation/create"
     assert (task["code"], task["resultType"], task["task"]["taskId"]) == ("TOOL_EXECUTION_ERROR", "task", "t-1")

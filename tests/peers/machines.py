@@ -24,7 +24,7 @@ from toolcrib.model.peer import KnownPeer, PeerAddress, peer_id_of
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.peers.identity import Identity
 from toolcrib.server.peer_face import PeerFace
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.link import Link, LinkEars
 
 BOUND_SECONDS = 20.0
 LOOPBACK = "127.0.0.1"
@@ -111,10 +111,10 @@ class _Reached:
         self._servers = servers
         self.links: Opener | None = None
 
-    async def __call__(self, one: ServerSpec, on_notification: NotificationHandler) -> Link:
+    async def __call__(self, one: ServerSpec, ears: LinkEars) -> Link:
         if isinstance(one.launch, RemoteLaunch) and peer_id_of(one.launch.url) and self.links is not None:
-            return await self.links(one, on_notification)
-        return await self._servers(one, on_notification)
+            return await self.links(one, ears)
+        return await self._servers(one, ears)
 
     async def close(self) -> None:
         if self.links is not None:

@@ -33,6 +33,7 @@ def of(type: Any, text: Any) -> Any:
 
 INTEGER, NUMBER, BOOLEAN = {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
 OBJECT = {"type": "object", "properties": {"n": INTEGER}}
+CHOICE = {"anyOf": [INTEGER, {"type": "string"}]}
 MAYBE = {"anyOf": [INTEGER, {"type": "null"}]}
 
 
@@ -101,9 +102,39 @@ def test_a_text_that_may_mean_something_else_stays_a_text(schema: Any, text: str
     assert of(schema, text) == text
 
 
-@pytest.mark.parametrize("value", [3, 2.5, True, None, {"n": 1}, [1]])
-def test_nothing_but_a_text_is_ever_changed(value: Any) -> None:
+@pytest.mark.parametrize("value", [3, 2.5, True, {"n": 1}, [1]])
+def test_nothing_but_a_text_or_a_null_is_ever_changed(value: Any) -> None:
     assert of({"type": "string"}, value) == value
+
+
+@pytest.mark.parametrize("type", [INTEGER, {"type": "string"}, OBJECT, {"type": ["string", "integer"]}, CHOICE])
+def test_a_null_that_the_schema_does_not_know_is_left_out(type: Any) -> None:
+    schema = {"type": "object", "properties": {"x": type, "y": INTEGER}, "required": ["y"]}
+
+    assert json.loads(corrected(schema, b'{"x":null,"y":1}')) == {"y": 1}
+
+
+@pytest.mark.parametrize(
+    ("type", "required"),
+    [
+        (INTEGER, ["x"]),
+        (MAYBE, []),
+        ({"type": "null"}, []),
+        ({}, []),
+        ({"enum": ["a", None]}, []),
+        ({"enum": ["a"]}, []),
+    ],
+)
+def test_a_null_that_is_needed_or_may_mean_something_stays(type: Any, required: list[str]) -> None:
+    schema = {"type": "object", "properties": {"x": type}, "required": required}
+
+    assert corrected(schema, b'{"x":null}') == b'{"x":null}'
+
+
+def test_a_null_inside_of_an_argument_stays() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "object", "properties": {"n": INTEGER}}}}
+
+    assert corrected(schema, b'{"x":{"n":null}}') == b'{"x":{"n":null}}'
 
 
 def test_what_is_not_corrected_keeps_every_character() -> None:
@@ -179,6 +210,7 @@ def test_a_correction_loses_nothing_and_changes_only_texts_into_their_own_json(
     schema: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
     after = json.loads(corrected(schema, json.dumps(arguments).encode()))
+    arguments = {name: value for name, value in arguments.items() if value is not None or name in after}
 
     assert plain(after) == plain(arguments)
     for text, value in changes(arguments, after):

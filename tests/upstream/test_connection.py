@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes import INSTANT, FakeServer, eventually, spec, text, tool
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError, ToolExecutionError
+from toolcrib.model.asking import Conversation, Question
 from toolcrib.model.call import CallEvent, LogMessage, Progress, ToolCall
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import RemoteLaunch, ServerSpec
@@ -33,8 +34,8 @@ class Watched:
         self.met: list[Identity] = []
         self.changes = 0
 
-        async def open_link(_: ServerSpec, on_notification: Any) -> Any:
-            return await server.open(on_notification)
+        async def open_link(_: ServerSpec, ears: Any) -> Any:
+            return await server.open(ears)
 
         hooks = ConnectionHooks(lambda: self.known, self.met.append, self._count)
         self.connection = Connection(spec, open_link, policy, hooks)
@@ -42,9 +43,15 @@ class Watched:
     def _count(self) -> None:
         self.changes += 1
 
-    async def call(self, name: str = "read", listener: Callable[[CallEvent], None] | None = None) -> str:
+    async def call(
+        self,
+        name: str = "read",
+        listener: Callable[[CallEvent], None] | None = None,
+        client: Conversation | None = None,
+    ) -> str:
         wants_progress = listener is not None
         call = ToolCall("files", name, {}, b"{}", listener=listener, log_level="info", wants_progress=wants_progress)
+        call = replace(call, conversation=client)
         return (await self.connection.call(call)).text
 
 
@@ -354,6 +361,64 @@ async def test_lists_are_asked_for_with_all_we_can_be_asked_and_calls_with_nothi
     assert set(declared["tools/list"]) == {"elicitation", "sampling", "roots"}
     assert declared["tools/call"] == {}
     assert handshake == declared["tools/list"]
+
+
+class Thinking(Conversation):
+    """A person who thinks for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.capabilities = {"elicitation": {}}
+        self._seconds = seconds
+
+    async def ask(self, question: Question) -> bytes:
+        await asyncio.sleep(self._seconds)
+        return b'{"action":"accept"}'
+
+
+def asking(server: FakeServer, seconds_after: float = 0) -> None:
+    """Let the server ask somebody before it answers, and work for so many seconds afterwards."""
+
+    async def ask(_: dict[str, Any]) -> dict[str, Any]:
+        (link,) = server.open_links
+        answer = await link.ask("elicitation/create", {"message": "Which one?"})
+        await asyncio.sleep(seconds_after)
+        return text(answer["result"]["action"])
+
+    server.tools["read"] = ask
+
+
+async def test_the_time_of_a_call_stands_while_a_person_thinks() -> None:
+    server = FakeServer(era="legacy")
+    asking(server, seconds_after=40)
+
+    async with connected(server, call_seconds=60) as watched:
+        assert await watched.call(client=Thinking(3000)) == "accept"
+
+
+async def test_the_time_of_a_call_starts_anew_once_the_person_has_answered() -> None:
+    server = FakeServer(era="legacy")
+    asking(server, seconds_after=80)
+
+    async with connected(server, call_seconds=60) as watched:
+        with pytest.raises(CallTimeout):
+            await watched.call(client=Thinking(10))
+
+
+async def test_a_server_that_takes_its_question_back_is_not_answered() -> None:
+    server = FakeServer(era="legacy")
+    person = Thinking(3000)
+
+    async def ask(_: dict[str, Any]) -> dict[str, Any]:
+        (link,) = server.open_links
+        question = asyncio.create_task(link.ask("elicitation/create", {"message": "Which one?"}))
+        await asyncio.sleep(1)
+        server.notify("notifications/cancelled", {"requestId": "s0"})
+        await asyncio.sleep(4000)
+        return text(str(question.done()))
+
+    server.tools["read"] = ask
+    async with connected(server, call_seconds=5000) as watched:
+        assert await watched.call(client=person) == "False"
 
 
 async def test_a_handshake_era_server_is_told_the_log_level_once() -> None:

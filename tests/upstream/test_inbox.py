@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes import eventually
+from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, Listener, LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.upstream.inbox import GIVEN_UP_SECONDS, MOST_NOTIFICATION_BYTES, Inbox
@@ -202,3 +206,114 @@ def test_every_call_hears_all_of_its_own_progress_in_order_and_nothing_else(said
 
     for number, mine in events.items():
         assert mine == [Progress({"progress": progress}) for token, progress in said if token == number]
+
+
+# -- questions
+
+
+class Client(Conversation):
+    """Answers every question with its name, once it is told to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.capabilities = {}
+        self.asked: list[Question] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.was_cancelled = False
+
+    async def ask(self, question: Question) -> bytes:
+        self.asked.append(question)
+        try:
+            await self.may_answer.wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        return json.dumps(self.name).encode()
+
+
+def calling(client: Client, *, session: str = "") -> ToolCall:
+    return replace(called(None, by=client.name, session=session), conversation=client)
+
+
+async def test_a_question_on_the_stream_of_a_call_reaches_its_client() -> None:
+    heard, ann, bob = Heard(), Client("ann"), Client("bob")
+
+    with heard.inbox.listening(1, calling(ann)), heard.inbox.listening(2, calling(bob)):
+        answer = await heard.inbox.asked("elicitation/create", b'{"message":"?"}', 2)
+
+    assert (answer, ann.asked) == (b'"bob"', [])
+    assert bob.asked == [Question("files", "elicitation/create", b'{"message":"?"}')]
+
+
+async def test_a_question_on_no_stream_reaches_the_only_client_at_work() -> None:
+    heard, ann = Heard(), Client("ann")
+
+    with heard.inbox.listening(1, calling(ann, session="s")), heard.inbox.listening(2, calling(ann, session="s")):
+        assert await heard.inbox.asked("elicitation/create", b"{}", None) == b'"ann"'
+
+
+async def test_a_server_that_clients_share_keeps_the_folders_of_none() -> None:
+    ann, shared, own = Client("ann"), Heard().inbox, Inbox("files", lambda: None, is_own=True)
+
+    for inbox, answer in ((shared, b'{"roots":[]}'), (own, b'"ann"')):
+        with inbox.listening(1, calling(ann, session="s")):
+            assert await inbox.asked("roots/list", b"{}", None) == answer
+            # In the middle of a call, on its own stream, they are for that call.
+            assert await inbox.asked("roots/list", b"{}", 1) == b'"ann"'
+
+
+@pytest.mark.parametrize(
+    "callers",
+    [
+        [("ann", "s1"), ("bob", "s2")],
+        [("ann", "s1"), ("ann", "s2")],
+        [("ann", ""), ("ann", "")],  # two clients may have one name, and no session tells them apart
+        [],
+    ],
+)
+async def test_a_question_that_could_be_anybodys_reaches_nobody(callers: list[tuple[str, str]]) -> None:
+    heard = Heard()
+    clients = [(Client(name), session) for name, session in callers]
+
+    with ExitStack() as calls:
+        for id, (client, session) in enumerate(clients):
+            calls.enter_context(heard.inbox.listening(id, calling(client, session=session)))
+        with pytest.raises(QuestionRefused, match="nobody was asked"):
+            await heard.inbox.asked("elicitation/create", b"{}", None)
+        assert await heard.inbox.asked("roots/list", b"{}", None) == b'{"roots":[]}'
+
+    assert not any(client.asked for client, _ in clients)
+
+
+async def test_a_question_after_a_call_was_given_up_is_not_put_to_somebody_else() -> None:
+    heard, ann, bob = Heard(), Client("ann"), Client("bob")
+    with pytest.raises(asyncio.CancelledError), heard.inbox.listening(1, calling(ann, session="s1")):
+        raise asyncio.CancelledError
+
+    with heard.inbox.listening(2, calling(bob, session="s2")), pytest.raises(QuestionRefused):
+        await heard.inbox.asked("elicitation/create", b"{}", None)
+
+    assert bob.asked == []
+
+
+async def test_a_question_ends_with_its_call() -> None:
+    heard, ann = Heard(), Client("ann")
+    ann.may_answer.clear()
+
+    with heard.inbox.listening(1, calling(ann)):
+        asking = asyncio.create_task(heard.inbox.asked("elicitation/create", b"{}", 1))
+        await eventually(lambda: ann.asked)
+    await asyncio.wait({asking}, timeout=5)
+
+    assert (asking.cancelled(), ann.was_cancelled) == (True, True)
+
+
+@pytest.mark.parametrize("method", ["tools/list", "completion/complete", ""])
+async def test_what_no_client_is_asked_is_refused(method: str) -> None:
+    heard, ann = Heard(), Client("ann")
+
+    with heard.inbox.listening(1, calling(ann)), pytest.raises(QuestionRefused) as refused:
+        await heard.inbox.asked(method, b"{}", 1)
+
+    assert (refused.value.code, ann.asked) == (-32601, [])

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.fakes import hearing
 from tests.upstream.http_servers import BOUND_SECONDS, Out, Script, SdkServer, Seen, serve, unused_address
 from toolcrib.errors import AuthenticationFailed, ServerConnectionError
 from toolcrib.upstream.http_client import open_http_client
@@ -47,7 +48,7 @@ async def opened(
             url,
             headers or {},
             client=client,
-            on_notification=hear,
+            ears=hearing(hear),
             max_body_bytes=max_body_bytes,
             connect_seconds=connect_seconds,
         )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from tests.fakes import INSTANT, MODERN, FakeServer, tool
+from tests.fakes import INSTANT, MODERN, FakeServer, hearing, tool
 from toolcrib.errors import ToolExecutionError
 from toolcrib.model.reading import Identity
 from toolcrib.upstream.inbox import Inbox
@@ -31,7 +31,7 @@ def anyio_backend() -> Any:
 
 
 async def negotiate(server: FakeServer, known: Identity | None = None) -> Identity:
-    link = await server.open(lambda *_: None)
+    link = await server.open(hearing(lambda *_: None))
     async with asyncio.timeout(60):
         return await Negotiation("files", link, itertools.count(1).__next__, CLIENT).run(known, PROBE_SECONDS)
 
@@ -72,7 +72,7 @@ async def test_any_error_to_the_probe_leads_to_the_handshake(code: int) -> None:
 
 async def test_the_handshake_is_completed_by_a_notification_before_anything_else() -> None:
     server = FakeServer(era="legacy")
-    link = await server.open(lambda *_: None)
+    link = await server.open(hearing(lambda *_: None))
     sent: list[bytes] = []
     forward = link._mux._send
 
@@ -115,7 +115,7 @@ async def test_an_answer_that_comes_after_the_handshake_was_refused_still_counts
 
 async def test_a_refusal_of_the_probe_that_comes_late_makes_the_handshake_certain() -> None:
     server = FakeServer(era="legacy")
-    link = await server.open(lambda *_: None)
+    link = await server.open(hearing(lambda *_: None))
     server.methods |= {"server/discover": after(4, refusing(METHOD_NOT_FOUND)), "initialize": after(4, link.initialize)}
 
     assert (await negotiate(server)).is_guess is False
@@ -261,7 +261,7 @@ async def test_an_introduction_without_end_is_refused(method: str) -> None:
 
 async def test_a_session_turns_a_refused_handshake_into_our_own_error() -> None:
     server = FakeServer(methods={"server/discover": refusing(-32601), "initialize": refusing(-32000)})
-    link = await server.open(lambda *_: None)
+    link = await server.open(hearing(lambda *_: None))
 
     with pytest.raises(ToolExecutionError, match="handshake was refused") as caught:
         await Session.start(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import INSTANT, FakeServer, FakeServers, eventually, spec, text, tool
-from toolcrib.errors import ServerConnectionError, ToolExecutionError
+from tests.fakes import INSTANT, FakeLink, FakeServer, FakeServers, eventually, spec, text, tool
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolExecutionError
+from toolcrib.model.asking import Conversation, Question
 from toolcrib.model.call import Target, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import ServerSpec, StdioLaunch
@@ -326,3 +328,132 @@ async def test_the_users_of_a_server_are_those_who_called_it_since_it_was_starte
         servers["files"].crash()
         await eventually(lambda: pool.status(spec("files")).state == "error")
         assert pool.users(spec("files")) == {}
+
+
+# -- servers that ask
+
+
+class Client(Conversation):
+    """A client with these capabilities that answers with its name."""
+
+    def __init__(self, name: str, *kinds: str) -> None:
+        self.capabilities = {kind: {} for kind in kinds}
+        self._name = name
+
+    async def ask(self, question: Question) -> bytes:
+        await asyncio.sleep(1)
+        return json.dumps({"action": "accept", "content": {"name": self._name}}).encode()
+
+
+class Asking(FakeServer):
+    """An old server that asks for a name before it answers, and takes two seconds for it."""
+
+    def __init__(self, kind: str = "elicitation/create") -> None:
+        super().__init__("asking", era="legacy")
+        self.answers: list[dict[str, Any]] = []
+        self.methods["tools/call"] = self._ask
+        self._kind = kind
+
+    async def _ask(self, _: dict[str, Any]) -> dict[str, Any]:
+        link = self.links[-1] if len(self.open_links) == 1 else self._called_on()
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        answer = await link.ask(self._kind, {"message": "Your name?"})
+        self.running -= 1
+        self.answers.append(answer)
+        return text(json.dumps(answer.get("result", answer.get("error"))))
+
+    def _called_on(self) -> FakeLink:
+        return next(link for link in reversed(self.links) if asyncio.current_task() in link.tasks)
+
+
+ASKING = spec("asking")
+
+
+async def asked(pool: Pool, caller: Caller, client: Conversation | None, entry: ServerSpec = ASKING) -> str:
+    call = replace(a_call("asking", entry=entry, caller=caller), conversation=client)
+    return (await pool.call(call)).text
+
+
+async def test_a_server_that_asks_gets_a_connection_per_session() -> None:
+    server = Asking()
+    ann, bob, mute = Client("ann", "elicitation"), Client("bob", "elicitation"), Client("mute", "roots")
+
+    async with pooled(FakeServers(server), ASKING) as pool:
+        assert "ann" in await asked(pool, CURSOR, ann)
+        assert server.starts == 1  # it was not known to ask
+        together = await asyncio.gather(asked(pool, CURSOR, ann), asked(pool, CODE, bob), asked(pool, CODE_TOO, bob))
+
+        assert [json.loads(answer)["content"]["name"] for answer in together] == ["ann", "bob", "bob"]
+        assert server.starts == 4
+        await asked(pool, CODE, bob)
+        await asked(pool, CURSOR, mute)
+        assert server.starts == 4
+
+        await pool.end_session("1")
+        assert len(server.open_links) == 3
+
+
+async def test_calls_of_one_session_take_turns_on_a_server_that_asks() -> None:
+    server = Asking()
+    ann = Client("ann", "elicitation")
+
+    async with pooled(FakeServers(server), ASKING) as pool:
+        await asked(pool, CURSOR, ann)
+        server.most_running = 0
+        await asyncio.gather(*(asked(pool, CURSOR, ann) for _ in range(5)))
+
+        assert server.most_running == 1
+        assert len(server.answers) == 6
+
+
+async def test_who_waits_too_long_for_a_turn_is_told_and_nothing_is_sent() -> None:
+    server = Asking()
+
+    class Slow(Client):
+        async def ask(self, question: Question) -> bytes:
+            await asyncio.sleep(10_000)
+            return await super().ask(question)
+
+    slow = Slow("slow", "elicitation")
+    async with pooled(FakeServers(server), ASKING) as pool:
+        await asked(pool, CURSOR, Client("ann", "elicitation"))
+        first = asyncio.create_task(asked(pool, CURSOR, slow))
+        await asyncio.sleep(1)
+        with pytest.raises(CallTimeout, match="not sent"):
+            await asked(pool, CURSOR, slow)
+        await first
+
+        assert server.count("tools/call") == 2
+
+
+async def test_an_entry_that_is_always_shared_stays_so() -> None:
+    server = Asking()
+    entry = spec("asking", share="always")
+
+    async with pooled(FakeServers(server), entry) as pool:
+        for caller in (CURSOR, CODE, CURSOR):
+            assert "ann" in await asked(pool, caller, Client("ann", "elicitation"), entry)
+
+        assert server.starts == 1
+
+
+async def test_what_a_server_asks_when_it_is_started_reaches_the_client_that_it_is_started_for() -> None:
+    server = FakeServer("asking", era="legacy")
+    folders: list[dict[str, Any]] = []
+
+    async def greet() -> None:
+        async def ask() -> None:
+            folders.append(await server.links[-1].ask("roots/list"))
+
+        asyncio.get_running_loop().call_soon(lambda: asyncio.ensure_future(ask()))
+
+    server.on_open = greet
+    async with pooled(FakeServers(server), ASKING) as pool:
+        for caller, name in ((CURSOR, "ann"), (CURSOR, "ann"), (CODE, "bob"), (CODE_TOO, "mute")):
+            kinds = () if name == "mute" else ("roots",)
+            await asked(pool, caller, Client(name, *kinds))
+            await eventually(lambda: len(folders) == server.starts)
+
+    told = [answer["result"].get("content", answer["result"]) for answer in folders]
+    assert told == [{"roots": []}, {"name": "ann"}, {"name": "bob"}]

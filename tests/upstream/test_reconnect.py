@@ -56,8 +56,8 @@ class Endpoint(FakeServer):
 
 @asynccontextmanager
 async def reaching(endpoint: Endpoint, transport: Transport = "sse", **policy: Any) -> AsyncIterator[Connection]:
-    async def open_link(_: ServerSpec, on_notification: Any) -> Any:
-        return await endpoint.open(on_notification)
+    async def open_link(_: ServerSpec, ears: Any) -> Any:
+        return await endpoint.open(ears)
 
     hooks = ConnectionHooks(lambda: None, lambda _: None, lambda: None)
     entry = spec(launch=RemoteLaunch("https://far.example.com/sse", transport=transport))
@@ -235,8 +235,8 @@ async def test_an_endpoint_that_came_back_is_let_go_when_it_is_idle() -> None:
 async def test_a_server_process_that_crashed_is_left_to_the_next_call() -> None:
     server = FakeServer()
 
-    async def open_link(_: ServerSpec, on_notification: Any) -> Any:
-        return await server.open(on_notification)
+    async def open_link(_: ServerSpec, ears: Any) -> Any:
+        return await server.open(ears)
 
     connection = Connection(spec(), open_link, POLICY, ConnectionHooks(lambda: None, lambda _: None, lambda: None))
     await connection.call(CALL)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import hearing
 from tests.upstream.children import eventually, guarded, program
 from toolcrib.errors import ServerConnectionError
 from toolcrib.upstream.link import Link
@@ -37,7 +38,7 @@ async def opened(
             argv or program("echo.py"),
             dict(os.environ) if env is None else env,
             cwd,
-            on_notification=lambda *note: heard.append(note),
+            ears=hearing(lambda *note: heard.append(note)),
             stderr=StderrRing(),
             watchdog=watchdog,
             max_line_bytes=max_line_bytes,
@@ -205,7 +206,7 @@ async def test_the_log_file_holds_what_the_server_said_on_stderr(tmp_path: Path)
             program("crash.py", "status", 1),
             os.environ,
             None,
-            on_notification=lambda *_: None,
+            ears=hearing(lambda *_: None),
             stderr=StderrRing(file=log),
             watchdog=watchdog,
             max_line_bytes=1000,

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.fakes import hearing
 from tests.upstream.http_servers import BOUND_SECONDS, Out, Script, SdkServer, Seen, serve, unused_address
 from toolcrib.errors import (
     AuthenticationFailed,
@@ -56,7 +57,7 @@ async def opened(
             notes.put_nowait((method, json.loads(params), id))
 
     link = await StreamableHttpLink.open(
-        "odd", url, headers or {}, client=client, on_notification=hear, max_body_bytes=max_body_bytes, now=lambda: 0.0
+        "odd", url, headers or {}, client=client, ears=hearing(hear), max_body_bytes=max_body_bytes, now=lambda: 0.0
     )
     try:
         yield link

@@ -23,7 +23,7 @@ class Audit:
         started, outcome, size = self._monotonic(), "INTERNAL_ERROR", 0
         try:
             result = await call_next(call)
-            outcome, size = "TOOL_EXECUTION_ERROR" if result.is_error else SUCCEEDED, len(result.raw)
+            outcome, size = _outcome(result), len(result.raw)
         except ToolcribError as error:
             outcome = error.code
             raise
@@ -47,3 +47,9 @@ class Audit:
             argument_bytes=len(call.raw_arguments),
             result_bytes=result_bytes,
         )
+
+
+def _outcome(result: ToolResult) -> str:
+    if not result.is_complete:
+        return "INPUT_REQUIRED"
+    return "TOOL_EXECUTION_ERROR" if result.is_error else SUCCEEDED

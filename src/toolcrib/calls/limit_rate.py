@@ -20,7 +20,9 @@ class LimitRate:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         spec = None if call.target is None else call.target.spec
-        limit = None if spec is None else self._limit_of(spec)
+        # A call that goes on after an interim result was counted when it began; the state is one that we have sealed.
+        goes_on = call.round is not None and call.round.state is not None
+        limit = None if spec is None or goes_on else self._limit_of(spec)
         if limit is not None and spec is not None:
             wait = await self._limiter.try_acquire(f"call {spec.launch_key}", limit)
             if wait > 0:

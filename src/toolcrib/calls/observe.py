@@ -25,6 +25,11 @@ class Observe:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         result = await call_next(call)
-        if call.target is not None and call.server != BUILT_IN_SERVER and call.caller is not INTROSPECTION:
+        if (
+            result.is_complete
+            and call.target is not None
+            and call.server != BUILT_IN_SERVER
+            and call.caller is not INTROSPECTION
+        ):
             self._samples.offer(call.target, result)
         return result

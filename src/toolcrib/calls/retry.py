@@ -19,11 +19,17 @@ class Retry:
         try:
             return await call_next(call)
         except ServerConnectionError as error:
-            if error.sent and not _is_repeatable(call):
+            if _may_have_run(error, call):
                 error.hint = f"{OUTCOME_UNKNOWN} {error.hint}".rstrip()
                 raise
             log.info("%s:%s: trying once more after: %s", call.server, call.tool, error.message)
         return await call_next(call)
+
+
+def _may_have_run(error: ServerConnectionError, call: ToolCall) -> bool:
+    # A person or a model has answered something for this attempt: nobody is asked the same twice.
+    was_asked = call.round is not None or (call.conversation is not None and call.conversation.was_asked)
+    return error.sent and (was_asked or not _is_repeatable(call))
 
 
 def _is_repeatable(call: ToolCall) -> bool:

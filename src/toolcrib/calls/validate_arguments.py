@@ -41,7 +41,7 @@ class ValidateArguments:
             if not verdict.problems or not verdict.meant:
                 break
             log.debug(
-                "%s:%s: %d texts were read as the values they contain", call.server, call.tool, len(verdict.meant)
+                "%s:%s: %d arguments were read as what they stand for", call.server, call.tool, len(verdict.meant)
             )
             raw = put_right(call.raw_arguments, verdict.meant)
             call = replace(call, raw_arguments=raw, arguments=msgspec.json.decode(raw))

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from toolcrib.config.declared_tools import declared_tools
@@ -16,12 +16,13 @@ from toolcrib.config.values import Reader, join
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.peer_id import is_peer_id
 from toolcrib.model.server import (
+    ELICITATIONS,
+    SAMPLINGS,
     SHARES,
     Launch,
     Origin,
     RemoteLaunch,
     ServerSpec,
-    Share,
     StdioLaunch,
     Transport,
     likely_transport,
@@ -51,9 +52,13 @@ ENTRY_KEYS: Mapping[str, str] = {
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
     "share": "`always`: all clients share one process, whatever folder they are in. `never`: each client session gets its own. `auto` (the default): [as fits the server](sharing.md).",
+    "sampling": "Whether this server may use your client's model, instead of `sampling`: `ask`, `allow` or `deny`.",
+    "elicitation": "`deny`: this server may not ask you anything. `allow` is the default.",
     "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
     " `parameters` (a list of `name`, `type`, `description`, `required`).",
 }
+Word = TypeVar("Word", bound=str)
+
 _ALIASES = {"serverUrl": "url", "transportType": "type", "transport": "type", "disabledTools": "denyTools"}
 KNOWN_KEYS = (*ENTRY_KEYS, *_ALIASES, "disabled")
 _TYPES: Mapping[str, Transport] = {
@@ -99,7 +104,9 @@ class EntryReader(Reader):
             prefix=self._prefix(),
             declared_tools=declared_tools(self),
             origin=self.origin,
-            share=self._share(),
+            share=self._one_of("share", SHARES) or "auto",
+            sampling=self._one_of("sampling", SAMPLINGS),
+            elicitation=self._one_of("elicitation", ELICITATIONS) or "allow",
         )
         return None if self.problems else spec
 
@@ -113,13 +120,15 @@ class EntryReader(Reader):
             self.fail("prefix", f"expected at most {_MAX_PREFIX_CHARACTERS} characters, found {len(prefix)}")
         return prefix
 
-    def _share(self) -> Share:
-        stated = self.text("share")
-        for word in SHARES:
-            if stated in (None, word):
+    def _one_of(self, key: str, words: tuple[Word, ...]) -> Word | None:
+        """The word that the entry has there, if it has one."""
+        stated = self.text(key)
+        for word in words:
+            if stated == word:
                 return word
-        self.fail("share", f"expected {' or '.join(SHARES)}, found another word")
-        return SHARES[0]
+        if stated is not None:
+            self.fail(key, f"expected {' or '.join(words)}, found another word")
+        return None
 
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")

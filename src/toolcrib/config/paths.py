@@ -117,6 +117,11 @@ class Paths:
         return self.state_dir / "token"
 
     @property
+    def state_key(self) -> Path:
+        """What states that clients bring back are sealed with."""
+        return self.state_dir / "request-state.key"
+
+    @property
     def peer_key(self) -> Path:
         """The key by which peers know us; without it we are somebody else to them."""
         return self.state_dir / "peer.key"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
 from toolcrib.model.query import MAX_QUERY_CHARACTERS
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import SAMPLINGS, Sampling, ServerSpec
 from toolcrib.model.tool_rule import ToolRule
 
 KIB = 1024
@@ -153,6 +153,27 @@ class Settings:
     # Waiting.
     call_timeout_seconds: float = seconds(
         "callTimeout", 300.0, "How long a tool may take to answer. Each progress message from it starts the time anew."
+    )
+    question_seconds: float = seconds(
+        "questions.timeout",
+        600.0,
+        "How long a question that a server asks in the middle of a call may wait for its answer. The time of the call stands "
+        "meanwhile.",
+    )
+    sampling: Sampling = choice(
+        "sampling",
+        SAMPLINGS,
+        "Whether servers may use your client's model: after asking you (ask), without asking (allow), or not at all (deny).",
+    )
+    question_rounds: int = count(
+        "questions.rounds",
+        10,
+        "How often a server may come back with further questions in one call, for clients that can't do the rounds themselves.",
+    )
+    max_parked_calls: int = count(
+        "questions.maxParked",
+        64,
+        "How many calls of clients on HTTP may wait for answers at once, at most 8 of one client. On stdio it is 8 for each client.",
     )
     list_timeout_seconds: float = seconds(
         "listTimeout",

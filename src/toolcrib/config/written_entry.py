@@ -21,6 +21,8 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
         "share": "" if spec.share == "auto" else spec.share,
+        "sampling": spec.sampling or "",
+        "elicitation": "" if spec.elicitation == "allow" else spec.elicitation,
         "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}

@@ -38,13 +38,14 @@ from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
 from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.own_row import OwnGatewayRow
+from toolcrib.engine.state_key import StateKey
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.site import Site
 from toolcrib.storage.memory_buckets import MemoryBuckets
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.link import Link, LinkEars
 from toolcrib.upstream.pool import Pool
 from toolcrib.workspace.search_index import SearchIndex
 from toolcrib.workspace.workspace import Workspace
@@ -58,7 +59,7 @@ FOLLOW_SECONDS = 1.0
 class Opener(Protocol):
     """Opens a link to a server; closed after the last of them."""
 
-    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link: ...
+    async def __call__(self, spec: ServerSpec, ears: LinkEars) -> Link: ...
 
     async def close(self) -> None: ...
 
@@ -114,6 +115,7 @@ class Engine:
         self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.running_calls = RunningCalls(time.time)
+        self.state_key = StateKey(self.paths.state_key)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)

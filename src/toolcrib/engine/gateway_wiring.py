@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.built_in.workspace_results import WorkspaceResults
+from toolcrib.calls.answer_rounds import AnswerRounds
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.question_rules import QuestionRules, rules_for
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
 from toolcrib.calls.validate_arguments import ValidateArguments
@@ -118,6 +121,7 @@ def wired_gateway(
         reload=reload,
         learn=learn,
         hints=engine.registry,
+        state_key=engine.state_key,
     )
     return gateway
 
@@ -125,6 +129,14 @@ def wired_gateway(
 def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallTool:
     def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
         return call_limit(workspace.settings, spec)
+
+    def rules_of(call: ToolCall) -> QuestionRules:
+        return rules_for(call, workspace.settings.sampling)
+
+    def seconds_of(call: ToolCall) -> float:
+        target = call.target
+        stated = None if target is None or target.spec is None else target.spec.call_seconds(target.upstream_name)
+        return stated or workspace.settings.call_timeout_seconds
 
     return build_chain(
         [
@@ -137,8 +149,10 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
+            GuardQuestions(rules_of, lambda: workspace.settings.question_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
+            AnswerRounds(lambda: workspace.settings.question_rounds, seconds_of),
             Observe(engine.output_shapes),  # innermost: learns only from what servers really answered
         ],
         call_tool,

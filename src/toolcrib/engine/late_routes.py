@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.model.peer import PeerAddress
-from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
+from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 
 if TYPE_CHECKING:
     from toolcrib.engine.peer_wiring import StoredRoutes
@@ -29,10 +29,10 @@ class LateRoutes:
         self.streams: PeerLinks | None = None
 
     async def open(
-        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
+        self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits
     ) -> Link:
         opened = await self._stored()
-        return await opened.routes.open(server, peer_id, on_notification, limits)
+        return await opened.routes.open(server, peer_id, ears, limits)
 
     def moved(self, peer_id: str, address: PeerAddress) -> None:
         """A peer was met at this address: whoever is connected to it elsewhere has to look anew."""

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.same_content import says_the_same
 from toolcrib.model.server import ServerSpec
@@ -65,6 +66,10 @@ class ToolCall:
     meta: Mapping[str, Any] = field(default_factory=dict)
     target: Target | None = None
     wants_progress: bool = False
+    # Whom the server may ask something while it works; None where nobody can be asked.
+    conversation: Conversation | None = None
+    # Set where the call goes on after an interim result of its server.
+    round: InputRound | None = None
 
 
 class _Kind(msgspec.Struct):
@@ -74,6 +79,7 @@ class _Kind(msgspec.Struct):
 
 
 MOST_DIGITS = 4_000
+COMPLETE = "complete"
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _kinds = msgspec.json.Decoder(list[_Kind]).decode
@@ -106,7 +112,11 @@ class ToolResult:
     @property
     def result_type(self) -> str:
         """`complete`, unless the server says that this is something else than the tool's result."""
-        return str(self.member("resultType")) if "resultType" in self.members else "complete"
+        return str(self.member("resultType")) if "resultType" in self.members else COMPLETE
+
+    @property
+    def is_complete(self) -> bool:
+        return self.result_type == COMPLETE
 
     def member(self, name: str) -> Any:
         """The value of one member; None also where it can't be decoded."""

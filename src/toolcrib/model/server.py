@@ -29,6 +29,11 @@ Transport = Literal["stdio", "http", "sse"]
 # Whether clients share one process (or connection) of a server; `auto` decides by what the server is.
 Share = Literal["auto", "always", "never"]
 SHARES: tuple[Share, ...] = ("auto", "always", "never")
+# What a server may ask of the client that calls it.
+Sampling = Literal["ask", "allow", "deny"]
+SAMPLINGS: tuple[Sampling, ...] = ("ask", "allow", "deny")
+Elicitation = Literal["allow", "deny"]
+ELICITATIONS: tuple[Elicitation, ...] = ("allow", "deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,9 @@ class ServerSpec:
     capabilities: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
     share: Share = "auto"
+    # None: as for all servers.
+    sampling: Sampling | None = None
+    elicitation: Elicitation = "allow"
     # Not from the entry but from the workspace that offers it (`config/binding`): for whom it is launched, which of the
     # processes of this launch is meant, and whether each session has one of its own.
     site: Site | None = field(default=None, compare=False, repr=False)

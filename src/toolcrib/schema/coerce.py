@@ -1,7 +1,8 @@
-"""Texts that stand in place of the value they are the JSON of: `"3"` for an integer, `"true"` for a boolean.
+"""Texts that stand in place of the value they are the JSON of: `"3"` for an integer, `"true"` for a boolean; and needless nulls.
 
 Models quote values, and clients turn objects into texts. What a text means is never guessed: it is taken only where the
 schema allows no text there, where it is JSON of an allowed type, and where writing that value gives the same text again.
+Models also write null for what they do not want to give: it is left out where the schema allows no null and needs nothing there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import msgspec
 from toolcrib.wire.jsonrpc import on_one_line
 
 Place = tuple[str | int, ...]
+# In place of a value's JSON: the argument is not given at all.
+LEFT_OUT = ""
 
 # Beyond this not every server reads an integer exactly.
 LARGEST_INTEGER = 2**53 - 1
@@ -35,8 +38,18 @@ def misplaced_texts(errors: Iterable[Any]) -> Iterator[tuple[Place, str]]:
                 yield tuple(error.absolute_path), value
 
 
+def needless_nulls(errors: Iterable[Any], required: object) -> Iterator[tuple[Place, str]]:
+    """The arguments that are null though the schema allows no null there, unless they are required."""
+    names = required if isinstance(required, list) else []
+    for error in errors:
+        place = tuple(error.absolute_path)
+        types = _allowed_types(error, text_too=True)
+        if error.instance is None and len(place) == 1 and place[0] not in names and types and "null" not in types:
+            yield place, LEFT_OUT
+
+
 def put_right(arguments: bytes, values: Mapping[Place, str]) -> bytes:
-    """The arguments with other values at these places; whatever is not on the way to one stays as it was written."""
+    """The arguments with other values at these places, or none; whatever is not on the way to one stays as it was written."""
     if () in values:
         return on_one_line(values[()].encode())
     below: dict[str | int, dict[Place, str]] = {}
@@ -47,12 +60,12 @@ def put_right(arguments: bytes, values: Mapping[Place, str]) -> bytes:
         return b"[%b]" % b",".join(put_right(bytes(item), below.get(index, {})) for index, item in items)
     if not below:
         return arguments
-    members = _members(arguments).items()
+    members = [(name, v) for name, v in _members(arguments).items() if below.get(name) != {(): LEFT_OUT}]
     pairs = (b"%b:%b" % (msgspec.json.encode(name), put_right(bytes(v), below.get(name, {}))) for name, v in members)
     return b"{%b}" % b",".join(pairs)
 
 
-def _allowed_types(error: Any) -> frozenset[str]:
+def _allowed_types(error: Any, *, text_too: bool = False) -> frozenset[str]:
     """The types the schema allows where the error is, if nothing but the type is wrong; none where a text is one of them."""
     if error.validator == "type":
         types = _names(error.validator_value)
@@ -60,7 +73,7 @@ def _allowed_types(error: Any) -> frozenset[str]:
         types = frozenset().union(*(_names(child.validator_value) for child in error.context))
     else:
         types = frozenset()
-    return frozenset() if "string" in types else types
+    return frozenset() if "string" in types and not text_too else types
 
 
 def _is_wrong_type(error: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcrib.schema.bounded import BoundedValidator
 from toolcrib.schema.budget import Budget
-from toolcrib.schema.coerce import misplaced_texts
+from toolcrib.schema.coerce import misplaced_texts, needless_nulls
 from toolcrib.schema.explain import explain
 from toolcrib.schema.verdict import VALID, Verdict
 
@@ -20,6 +20,7 @@ class FullCheck:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._validator = BoundedValidator(schema)
+        self._required = schema.get("required")
         self._flaw: str | None = None
 
     def check(self, instance: dict[str, Any], new_budget: Callable[[], Budget]) -> Verdict:
@@ -32,4 +33,5 @@ class FullCheck:
             self._flaw = self._validator.flaw(new_budget())
         if self._flaw:
             return Verdict(not_checked=f"the schema is not valid: {self._flaw}")
-        return Verdict(tuple(islice(explain(errors), MAX_PROBLEMS)), meant=dict(misplaced_texts(errors)))
+        meant = dict(misplaced_texts(errors)) | dict(needless_nulls(errors, self._required))
+        return Verdict(tuple(islice(explain(errors), MAX_PROBLEMS)), meant=meant)

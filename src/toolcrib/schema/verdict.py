@@ -13,7 +13,8 @@ from toolcrib.schema.coerce import Place
 class Verdict:
     """What is wrong with the arguments; `not_checked` says why they could not be judged, and then they pass.
 
-    `meant` has the places where a text stands for a value of another type, with the JSON of that value.
+    `meant` has the places where a text stands for a value of another type, with the JSON of that value, and those where a null
+    stands for nothing (`LEFT_OUT`).
     """
 
     problems: tuple[Problem, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.storage.kept_secret import kept_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 FORBIDDEN_CLOSE = 1008
@@ -88,26 +87,12 @@ def as_origin(text: str) -> str:
 def read_or_make_token(path: Path) -> str:
     """The bearer token, made on first need in a file only its owner can read."""
     try:
-        return _kept_token(path) or _new_token(path)
+        return kept_secret(path)
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigurationError(
             [Problem("", f"the bearer token can't be kept there: {problem}", str(path))],
             hint="Make the file readable and its folder writable, or delete the file: a new token is made then.",
         ) from problem
-
-
-def _kept_token(path: Path) -> str:
-    try:
-        kept = path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        return ""
-    path.chmod(0o600)
-    return kept
-
-
-def _new_token(path: Path) -> str:
-    make_once(path, f"{secrets.token_urlsafe(32)}\n".encode())
-    return _kept_token(path)
 
 
 def _is_preflight(method: str, headers: Headers) -> bool:

@@ -23,8 +23,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 def stamped(members: Members) -> dict[str, Json]:
-    """A tool result with what the modern era wants on it besides the result."""
+    """An answer with what the modern era wants on it besides: it is complete unless it says something else."""
     given = members.get("_meta")
     meta = msgspec.json.decode(given) if given is not None else {}
     with_stamp = {**meta, **STAMP} if isinstance(meta, dict) else STAMP
-    return {**members, "_meta": _encode(with_stamp), "resultType": _encode(COMPLETE)}
+    return {"resultType": _encode(COMPLETE), **members, "_meta": _encode(with_stamp)}

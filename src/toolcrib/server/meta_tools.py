@@ -15,6 +15,7 @@ from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
 from toolcrib.gateway import Gateway
+from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import BUILT_IN_SERVER
@@ -26,7 +27,9 @@ from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, fitted_members, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.execution_request import ExecutionRequest, read_request
-from toolcrib.server.results import Keep, Members, shape_failure, shape_result
+from toolcrib.server.input_rounds import InputRounds, ModernClient
+from toolcrib.server.protocol_errors import rpc_error_for
+from toolcrib.server.results import Keep, Members, interim_members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
@@ -45,6 +48,9 @@ class Request:
     listener: Listener | None = None
     log_level: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    # How the client can be asked: one of the handshake era while the call runs, one of the newest revision by rounds.
+    conversation: Conversation | None = None
+    modern: ModernClient | None = None
 
     @property
     def wants_progress(self) -> bool:
@@ -76,6 +82,7 @@ class MetaTools:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._rounds = InputRounds(gateway)
         self._handlers: dict[str, Callable[[bytes, Request], Awaitable[Members]]] = {
             "list_mcp_servers": self._list_servers,
             "search_tools": self._search,
@@ -100,6 +107,10 @@ class MetaTools:
         except Exception as error:
             log.exception("%s failed unexpectedly", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
+
+    async def close(self) -> None:
+        """End calls that wait for a client, which will not come back."""
+        await self._rounds.parked.close()
 
     async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
@@ -133,18 +144,37 @@ class MetaTools:
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
         asked = await self._nested(read_request(arguments), request.caller)
+        if request.modern is None:
+            return await self._run(asked, request, request.conversation, request.listener)
+        run = partial(self._run, asked, request)
+        return await self._rounds.run(asked, request.caller, request.modern, request.listener, run)
+
+    async def _run(
+        self,
+        asked: ExecutionRequest,
+        request: Request,
+        client: Conversation | None,
+        listener: Listener | None,
+        given: InputRound | None = None,
+    ) -> Members:
         call = ToolCall(
             asked.server,
             asked.tool,
             asked.arguments,
             asked.raw,
             request.caller,
-            request.listener,
+            listener,
             request.log_level,
             request.meta,
             wants_progress=request.wants_progress,
+            conversation=client,
+            round=given,
         )
         outcome = await self._gateway.execute(call)
+        if outcome.error is not None and (error := rpc_error_for(outcome.error, call)) is not None:
+            raise error
+        if outcome.result is not None and not outcome.result.is_complete:
+            return interim_members(outcome.result)
         # What is read of a large result fits already; shelved again, it could never be read.
         is_reading = (asked.server, asked.tool) == (BUILT_IN_SERVER, READ_RESULT)
         try:

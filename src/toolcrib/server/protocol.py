@@ -9,6 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -19,12 +20,15 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
+from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, LogMessage
 from toolcrib.model.caller import Caller
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import NAME, TITLE, stamped
+from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.protocol_eras import capabilities_in
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
@@ -94,14 +98,44 @@ class _CallMiddleware:
         if not isinstance(name, str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         try:
-            async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as request:
+            async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
+                request = (
+                    replace(heard, modern=_modern_client(params, heard.meta))
+                    if modern
+                    else replace(heard, conversation=SessionConversation(ctx))
+                )
                 members = await self._meta_tools.call(
                     name, msgspec.json.encode({} if arguments is None else arguments), request
                 )
         except RpcError as error:
-            raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message) from error
+            raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members
         return {name: msgspec.json.decode(value) for name, value in answer.items()}
+
+
+def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:
+    responses = params.get("inputResponses")
+    answers = None if responses is None else msgspec.json.encode(responses)
+    return ModernClient(capabilities_in(meta), answers, params.get("requestState"))
+
+
+class SessionConversation(Conversation):
+    """A client of the handshake era over HTTP, asked on the stream of its own request."""
+
+    def __init__(self, ctx: Context) -> None:
+        client = ctx.session.client_params
+        self._outbound = ctx.session._request_outbound  # noqa: SLF001 - as in `_pump`
+        declared = None if client is None else client.capabilities
+        self.capabilities = (
+            {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True, mode="json")
+        )
+
+    async def ask(self, question: Question) -> bytes:
+        try:
+            answer = await self._outbound.send_raw_request(question.method, msgspec.json.decode(question.params))
+        except MCPError as refusal:
+            raise QuestionRefused(refusal.error.code, refusal.error.message) from refusal
+        return msgspec.json.encode(answer)
 
 
 @asynccontextmanager

@@ -42,6 +42,9 @@ class ProtocolEra(Protocol):
     @property
     def log_level(self) -> str | None: ...
 
+    def capabilities_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the client declared that it can do, for a call with this `_meta`."""
+
     def admit(self, method: str, params: RequestParams) -> None:
         """Raise RpcError where a request may not be made here, or not yet."""
 
@@ -69,6 +72,7 @@ def resumed_era(state: Mapping[str, Any], answers: FixedAnswers) -> ProtocolEra:
         return ModernEra(answers, state["client"])
     resumed = HandshakeEra(answers)
     resumed.client, resumed.log_level = state["client"], state["level"]
+    resumed.capabilities = state.get("capabilities", {})  # an engine of a former version has kept none
     return resumed
 
 
@@ -81,6 +85,7 @@ class HandshakeEra:
     def __init__(self, answers: FixedAnswers) -> None:
         self._answers = answers
         self.client: Mapping[str, Any] | None = None
+        self.capabilities: Mapping[str, Any] = {}
         self.log_level: str | None = None
 
     def admit(self, method: str, params: RequestParams) -> None:
@@ -106,14 +111,18 @@ class HandshakeEra:
     def client_of(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
         return self.client or {}
 
+    def capabilities_of(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.capabilities
+
     @property
     def state(self) -> dict[str, Any]:
-        return {"era": self.era, "client": self.client, "level": self.log_level}
+        known = {"client": self.client, "level": self.log_level, "capabilities": self.capabilities}
+        return {"era": self.era, **known}
 
     def _initialized(self, params: RequestParams) -> bytes:
         require(isinstance(params.protocol_version, str), isinstance(params.capabilities, dict))
         require(is_implementation(params.client_info))
-        self.client = params.client_info
+        self.client, self.capabilities = params.client_info, params.capabilities
         return self._answers.initialized(params.protocol_version)
 
 
@@ -147,9 +156,18 @@ class ModernEra:
     def client_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
         return _client_in(meta) or self._first_client  # who is on a pipe does not change
 
+    def capabilities_of(self, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+        return capabilities_in(meta)
+
     @property
     def state(self) -> dict[str, Any]:
         return {"era": self.era, "client": self._first_client}
+
+
+def capabilities_in(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the client says in the envelope of a request that it can do."""
+    declared = meta.get(CLIENT_CAPABILITIES_META_KEY)
+    return declared if isinstance(declared, dict) else {}
 
 
 def _client_in(meta: Mapping[str, Any]) -> Mapping[str, Any]:

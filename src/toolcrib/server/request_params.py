@@ -20,6 +20,8 @@ class RequestParams(msgspec.Struct, rename="camel"):
     cursor: Any = None
     level: Any = None
     request_id: Any = None
+    request_state: Any = None
+    input_responses: Raw | UnsetType = UNSET
     protocol_version: Any = None
     capabilities: Any = None
     client_info: Any = None
@@ -27,6 +29,12 @@ class RequestParams(msgspec.Struct, rename="camel"):
     @property
     def meta_object(self) -> dict[str, Any]:
         return self.meta if isinstance(self.meta, dict) else {}
+
+    @property
+    def responses_json(self) -> bytes | None:
+        """The answers that a call of the modern era brings, as the client wrote them."""
+        given = b"null" if self.input_responses is UNSET else bytes(self.input_responses)
+        return None if given == b"null" else given
 
     @property
     def arguments_json(self) -> bytes:

@@ -21,6 +21,7 @@ PREVIEW_CHARACTERS = 2_000
 READ_MORE = "To read more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
 _HOP_META = b"io.modelcontextprotocol/"
 _HOP_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
+_INTERIM_MEMBERS = frozenset({"resultType", "inputRequests", "requestState"})
 _OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')
 _validate_json = msgspec.json.Decoder(msgspec.Raw).decode
 _text = msgspec.json.Decoder(str).decode
@@ -43,6 +44,13 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
     if shape == "passthrough":
         return members
     return _bounded_structure(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
+
+
+def interim_members(result: ToolResult) -> Members:
+    """The members of what a server answers before there is a result, as they came."""
+    kept = {name: value for name, value in result.members.items() if name in _INTERIM_MEMBERS}
+    meta = _passed_on(result).get("_meta")
+    return kept if meta is None else kept | {"_meta": meta}
 
 
 def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: int, keep: Keep) -> Members:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -14,8 +15,10 @@ from toolcrib.model.call import CallEvent, ExecutionError, Listener, LogMessage
 from toolcrib.model.caller import Caller
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.server import render
+from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
+from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import ProtocolEra
 from toolcrib.server.request_params import RequestParams
@@ -42,6 +45,7 @@ class StdioCalls:
         self._meta_tools = meta_tools
         self._write = write
         self._journal = journal
+        self.requests = ClientRequests(self._tell_line)
         self.session = session
         self._tasks: set[asyncio.Task[None]] = set()
         # The latest call with each id: a client may use one twice, though it should not.
@@ -55,6 +59,11 @@ class StdioCalls:
         level = wanted_level(meta, era.log_level, modern=modern)
         listener = self._listener(meta.get("progressToken"), level)
         request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
+        if modern:
+            client = ModernClient(era.capabilities_of(meta), params.responses_json, params.request_state)
+            request = replace(request, modern=client)
+        else:
+            request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
         task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
         self._tasks.add(task)
         self._by_id[id] = task
@@ -84,6 +93,7 @@ class StdioCalls:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._meta_tools.close()
 
     async def _run(self, id: RequestId, name: str, arguments: bytes, request: Request, *, modern: bool) -> None:
         try:
@@ -111,7 +121,10 @@ class StdioCalls:
         return hear
 
     def _tell(self, method: str, params: Mapping[str, Any]) -> None:
-        self._write(jsonrpc.notification(method, _encode(params)))
+        self._tell_line(jsonrpc.notification(method, _encode(params)))
+
+    def _tell_line(self, line: bytes) -> None:
+        self._write(line)
         self._journal.told()
 
 

@@ -56,6 +56,8 @@ class StdioSession:
             self._refuse(message.id, RpcError(INVALID_REQUEST, NO_MESSAGE))
         elif message.is_request:
             return self._request(message, params)
+        elif message.method is UNSET:
+            self.calls.requests.answered(message)
         elif message.method == "notifications/cancelled":
             self.calls.cancel(params.request_id)
         return False
@@ -101,7 +103,7 @@ _error = msgspec.json.Decoder(_Error).decode
 
 
 def _is_answer(message: Message) -> bool:
-    """Whether the client answers a request; we make none, so that nothing has to be done about it."""
+    """Whether the client answers a request."""
     if message.result is not UNSET:
         return isinstance(message.id, int | str) and bytes(message.result).startswith(b"{")
     if message.error is UNSET or message.id is UNSET:

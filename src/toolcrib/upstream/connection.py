@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
+from toolcrib.model.asking import Conversation, QuestionKind
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
@@ -24,6 +25,7 @@ from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
 from toolcrib.upstream.reconnect import Reconnecting, may_come_back
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
+from toolcrib.upstream.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -69,13 +71,28 @@ class ConnectionHooks:
     known_identity: Callable[[], Identity | None]
     on_connected: Callable[[Identity], None]
     on_tools_changed: Callable[[], None]
+    # Of what came on no stream of a call, and whether this server was ever seen asking so.
+    on_asked: Callable[[QuestionKind], None] = lambda _: None
+    asks: Callable[[], bool] = lambda: False
 
 
 class Connection:
     """Owns at most one open link at a time; one task opens it, waits for its end and closes it."""
 
-    def __init__(self, spec: ServerSpec, open_link: OpenLink, policy: ConnectionPolicy, hooks: ConnectionHooks) -> None:
+    def __init__(
+        self,
+        spec: ServerSpec,
+        open_link: OpenLink,
+        policy: ConnectionPolicy,
+        hooks: ConnectionHooks,
+        *,
+        is_own: bool = False,
+    ) -> None:
+        """One that `is_own` serves one client, which is asked for all that the server wants to know."""
         self.spec = spec
+        self._is_own = is_own
+        self._turns = Turns(spec.name)
+        self._resident: Conversation | None = None
         self._open_link = open_link
         self._policy = policy
         self._hooks = hooks
@@ -107,13 +124,28 @@ class Connection:
         spec = self.spec if call.target is None or call.target.spec is None else call.target.spec
         seconds = spec.call_seconds(name) or self._policy.call_seconds
 
-        def work(session: Session) -> Awaitable[ToolResult]:
+        async def work(session: Session) -> ToolResult:
             self._called = True
             self._note(call.caller)
-            return session.call(call, seconds)
+            in_turn = self._is_own and not session.link.attributes and self._hooks.asks()
+            async with self._turns.taken(seconds) if in_turn else nullcontext():
+                return await session.call(call, seconds)
 
         async with self._slots:
-            return await self._with_session(work)
+            with self._for(call):
+                return await self._with_session(work)
+
+    @contextmanager
+    def _for(self, call: ToolCall) -> Iterator[None]:
+        """While the server is started for this call, it may ask the client already."""
+        if not self._is_own or self._resident is not None:
+            yield
+            return
+        self._resident = call.conversation
+        try:
+            yield
+        finally:
+            self._resident = None
 
     def forget_session(self, session: str) -> None:
         """A session is over; who called in it uses this server no longer."""
@@ -279,6 +311,9 @@ class Connection:
             policy.client_info,
             probe_seconds=policy.probe_seconds,
             handshake_seconds=self._handshake_seconds,
+            on_asked=self._hooks.on_asked,
+            resident=lambda: self._resident,
+            is_own=self._is_own,
         )
 
     @property

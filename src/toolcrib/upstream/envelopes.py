@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.asking import InputRound
 from toolcrib.model.call import ToolCall
 from toolcrib.model.reading import Era
 from toolcrib.upstream.asked_back import CAPABILITIES
@@ -51,13 +52,14 @@ class RequestEnvelope:
 
     def call_params(self, call: ToolCall, name: str, request_id: int) -> bytes:
         """Parameters of `tools/call`, with the caller's arguments exactly as they came."""
-        # A question in the middle of a call can't be passed on so far: the server is told so, and can do without.
-        meta = _passed_on(call.meta) | self.meta({})
+        meta = _passed_on(call.meta) | self.meta({} if call.conversation is None else call.conversation.capabilities)
         if call.wants_progress:
             meta[_PROGRESS_TOKEN] = request_id
         if self.era == "modern" and call.listener is not None and call.log_level is not None:
             meta[LOG_LEVEL_META_KEY] = call.log_level
         tail = b',"_meta":' + msgspec.json.encode(meta) if meta else b""
+        if self.era == "modern" and call.round is not None:
+            tail += _round_members(call.round)
         return b'{"name":%b,"arguments":%b%b}' % (msgspec.json.encode(name), call.raw_arguments, tail)
 
     def headers(self, method: str, name: str = "") -> dict[str, str]:
@@ -73,6 +75,13 @@ class RequestEnvelope:
         if self.era == "modern" and call.target is not None:
             headers.update(argument_headers(call.target.tool.input_schema, call.arguments))
         return headers
+
+
+def _round_members(given: InputRound) -> bytes:
+    """What a call that goes on after an interim result carries besides."""
+    responses = b"" if given.responses is None else b',"inputResponses":' + given.responses
+    state = b"" if given.state is None else b',"requestState":' + msgspec.json.encode(given.state)
+    return responses + state
 
 
 def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:

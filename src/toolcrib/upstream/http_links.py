@@ -9,7 +9,7 @@ import httpx2
 
 from toolcrib.model.server import RemoteLaunch
 from toolcrib.upstream.http_client import open_http_client, request_timeout
-from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
+from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 
@@ -27,7 +27,7 @@ class HttpLinks:
         server: str,
         launch: RemoteLaunch,
         headers: Mapping[str, str],
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         limits: TransportLimits,
     ) -> Link:
         client = await self._http_client(limits.connect_seconds)
@@ -37,7 +37,7 @@ class HttpLinks:
                 launch.url,
                 headers,
                 client=client,
-                on_notification=on_notification,
+                ears=ears,
                 max_body_bytes=limits.max_body_bytes,
                 connect_seconds=limits.connect_seconds,
             )
@@ -46,7 +46,7 @@ class HttpLinks:
             launch.url,
             headers,
             client=client,
-            on_notification=on_notification,
+            ears=ears,
             max_body_bytes=limits.max_body_bytes,
         )
 

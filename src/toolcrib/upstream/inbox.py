@@ -1,17 +1,20 @@
-"""Where a server's notifications go: to the call they belong to, or to the catalog."""
+"""Where what a server says by itself goes: to the call it belongs to, or to the catalog."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import msgspec
 
-from toolcrib.model.call import Listener, LogMessage, Progress, ToolCall
+from toolcrib.model.asking import KIND_OF, Conversation, Question, QuestionKind, QuestionRefused
+from toolcrib.model.call import LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
+from toolcrib.upstream.call_clock import CallClock
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND
 from toolcrib.wire.protocol import LOG_LEVELS
 
 log = logging.getLogger(__name__)
@@ -21,22 +24,41 @@ MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
 
+NO_FOLDERS = b'{"roots":[]}'
+NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
+
 WhoAsks = tuple[str, str]
 
 
 class Inbox:
-    """Routes progress by token and log messages by stream; a changed tool list wakes `on_tools_changed`."""
+    """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
 
-    def __init__(self, server: str, on_tools_changed: Callable[[], None]) -> None:
+    `on_asked` hears of each question that came on no stream of a call. On a connection that `is_own` to one client, that client
+    may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to no call goes to the
+    `resident`, for whom the server is being started.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        on_tools_changed: Callable[[], None],
+        on_asked: Callable[[QuestionKind], None] = lambda _: None,
+        resident: Callable[[], Conversation | None] = lambda: None,
+        *,
+        is_own: bool = False,
+    ) -> None:
         self._server = server
         self._on_tools_changed = on_tools_changed
-        self._running: dict[int, ToolCall] = {}
+        self._on_asked = on_asked
+        self._resident = resident
+        self._is_own = is_own
+        self._running: dict[int, _Running] = {}
         self._given_up: dict[WhoAsks, float] = {}
 
     @contextmanager
-    def listening(self, request_id: int, call: ToolCall) -> Iterator[None]:
-        """Deliver the notifications of this request to the call's listener while it runs."""
-        self._running[request_id] = call
+    def listening(self, request_id: int, call: ToolCall, clock: CallClock | None = None) -> Iterator[None]:
+        """Deliver what belongs to this request to the call's listener and its client, while it runs."""
+        running = self._running[request_id] = _Running(call, clock)
         try:
             yield
         except asyncio.CancelledError:
@@ -44,12 +66,29 @@ class Inbox:
             raise
         finally:
             self._running.pop(request_id, None)
+            running.end()
 
     @property
     def lowest_level(self) -> str | None:
         """The least grave log messages that any call under way asks for: one level holds for all calls on a stream."""
-        asked = [call for call in self._running.values() if call.log_level in LOG_LEVELS]
+        asked = [call for call in self._calls() if call.log_level in LOG_LEVELS]
         return min(asked, key=_least_grave).log_level if asked else None
+
+    async def asked(self, method: str, params: bytes, request_id: int | None) -> bytes:
+        """The answer to a request of the server, from the client whose call it is about; raises QuestionRefused."""
+        if method == "ping":
+            return b"{}"
+        if method not in KIND_OF:
+            raise QuestionRefused(METHOD_NOT_FOUND, f"{method} is not supported by this client")
+        if request_id is None:
+            self._on_asked(KIND_OF[method])
+            if method == "roots/list" and not self._is_own:
+                return NO_FOLDERS
+        running = self._owner(request_id)
+        if running is not None:
+            return await running.ask(method, params)
+        client = None if self._running else self._resident()
+        return _nobodys_answer(method) if client is None else await client.ask(Question(self._server, method, params))
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
@@ -63,20 +102,37 @@ class Inbox:
 
     def _progress(self, params: dict[str, Any]) -> None:
         token = params.pop("progressToken", None)
-        listener = self._listener_of(token) if isinstance(token, int) else None
-        if listener is not None:
-            listener(Progress(params))
+        running = self._running.get(token) if isinstance(token, int) else None
+        if running is not None:
+            running.progress(params)
 
     def _message(self, params: dict[str, Any], request_id: int | None) -> None:
-        call = self._running.get(request_id) if request_id is not None else self._common_call()
+        call = self._common_call() if request_id is None else self._call(request_id)
         if call is not None and call.listener is not None and _asks_for(call, params.get("level")):
             call.listener(LogMessage(params))
         else:
             log.debug("%s: %s", self._server, params.get("data"))
 
-    def _listener_of(self, request_id: int) -> Listener | None:
-        call = self._running.get(request_id)
-        return None if call is None else call.listener
+    def _call(self, request_id: int) -> ToolCall | None:
+        running = self._running.get(request_id)
+        return None if running is None else running.call
+
+    def _calls(self) -> list[ToolCall]:
+        return [running.call for running in self._running.values()]
+
+    def _owner(self, request_id: int | None) -> _Running | None:
+        """Whose question it is: that of the call on whose stream it came. Elsewhere it is known only where all work is one's.
+
+        Callers without a session may be several clients, so of those a second call is one too many.
+        """
+        if request_id is not None:
+            return self._running.get(request_id)
+        at_work = self._at_work()
+        if len(at_work) != 1 or not self._running:
+            return None
+        (_, session), *_ = at_work
+        is_one = bool(session) or len(self._running) + len(self._given_up) == 1
+        return next(iter(self._running.values())) if is_one else None
 
     def _common_call(self) -> ToolCall | None:
         """Who hears a log message on a shared stream, which does not say whose it is.
@@ -86,7 +142,7 @@ class Inbox:
         """
         if len(self._at_work()) != 1:
             return None
-        asking = [call for call in self._running.values() if call.listener is not None and call.log_level in LOG_LEVELS]
+        asking = [call for call in self._calls() if call.listener is not None and call.log_level in LOG_LEVELS]
         return min(asking, key=_least_grave) if asking else None
 
     def _at_work(self) -> set[WhoAsks]:
@@ -94,7 +150,47 @@ class Inbox:
         if self._given_up:
             now = asyncio.get_running_loop().time()
             self._given_up = {who: until for who, until in self._given_up.items() if until > now}
-        return {*self._given_up, *(_who(call.caller) for call in self._running.values())}
+        return {*self._given_up, *(_who(call.caller) for call in self._calls())}
+
+
+class _Running:
+    """A call under way, and the questions that the server asks for it."""
+
+    def __init__(self, call: ToolCall, clock: CallClock | None) -> None:
+        self.call = call
+        self._clock = clock
+        self._questions: set[asyncio.Task[Any]] = set()
+
+    def progress(self, params: dict[str, Any]) -> None:
+        if self._clock is not None:
+            self._clock.renew()
+        if self.call.listener is not None:
+            self.call.listener(Progress(params))
+
+    async def ask(self, method: str, params: bytes) -> bytes:
+        """Ask the client of the call, whose time stands meanwhile; the end of the call is the end of the question."""
+        client, task = self.call.conversation, asyncio.current_task()
+        if client is None or task is None:
+            return _nobodys_answer(method)
+        self._questions.add(task)
+        try:
+            with nullcontext() if self._clock is None else self._clock.standing():
+                return await client.ask(Question(self.call.server, method, params))
+        finally:
+            self._questions.discard(task)
+
+    def end(self) -> None:
+        if self._clock is not None:
+            self._clock.end()
+        for task in self._questions:
+            task.cancel()
+
+
+def _nobodys_answer(method: str) -> bytes:
+    """What a server hears where nobody can be asked: there are no folders, and anything else is refused."""
+    if method == "roots/list":
+        return NO_FOLDERS
+    raise QuestionRefused(INTERNAL_ERROR, NOBODY)
 
 
 def _who(caller: Caller) -> WhoAsks:

@@ -36,6 +36,8 @@ _decode = msgspec.json.Decoder(_Answer).decode
 class Libp2pLink:
     """Fulfils `Link`. A question that fails to reach the peer ends the link, so that another way is looked for."""
 
+    attributes = True
+
     def __init__(self, server: str, ask: Ask, *, seconds: float = ANSWER_SECONDS) -> None:
         self._server = server
         self._ask = ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +10,8 @@ from toolcrib.wire.jsonrpc import Json
 
 NotificationHandler = Callable[[str, bytes, int | None], None]
 """(method, params, id of the request on whose stream it came, where the transport knows it)"""
+RequestHandler = Callable[[str, bytes, int | None], Awaitable[bytes]]
+"""The same of a request: gives its result, or raises QuestionRefused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,14 @@ class TransportLimits:
     max_body_bytes: int = 10 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class LinkEars:
+    """Who hears what a server says by itself: its notifications, and what it asks of us."""
+
+    notified: NotificationHandler
+    asked: RequestHandler
+
+
 class SessionExpired(Exception):
     """The server forgot our session: connect anew."""
 
@@ -29,8 +39,12 @@ class SessionExpired(Exception):
 class Link(Protocol):
     """One open transport. Foreign failures come out as our own errors, with `sent` telling whether the request had left.
 
-    Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for.
+    Cancelling a waiting `request` cancels it on the server, the way the transport and the era ask for. One that `attributes`
+    knows of all that a server says in the middle of a request which request that is.
     """
+
+    @property
+    def attributes(self) -> bool: ...
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         """The `result` of the answer; raises RpcError for an `error`, or an UpstreamError, or SessionExpired."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from toolcrib.errors import ToolcribError
 from toolcrib.masking.masker import Masker
-from toolcrib.upstream.link import Link, NotificationHandler, SessionExpired
+from toolcrib.upstream.link import Link, LinkEars, SessionExpired
 from toolcrib.wire.jsonrpc import Json, RpcError
 
 # What a tool answers belongs to the caller and passes as it came.
@@ -19,6 +19,7 @@ class MaskedLink:
     def __init__(self, link: Link, masker: Masker) -> None:
         self._link = link
         self._masker = masker
+        self.attributes = link.attributes
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> Json:
         try:
@@ -40,10 +41,13 @@ class MaskedLink:
         await self._link.close()
 
 
-def masked_notifications(receive: NotificationHandler, masker: Masker) -> NotificationHandler:
-    """The handler with known secrets covered in what it is handed."""
+def masked_ears(ears: LinkEars, masker: Masker) -> LinkEars:
+    """The same with known secrets covered in what they are handed."""
 
-    def receive_masked(method: str, params: bytes, request_id: int | None) -> None:
-        receive(method, masker.json(params), request_id)
+    def notified(method: str, params: bytes, request_id: int | None) -> None:
+        ears.notified(method, masker.json(params), request_id)
 
-    return receive_masked
+    async def asked(method: str, params: bytes, request_id: int | None) -> bytes:
+        return await ears.asked(method, masker.json(params), request_id)
+
+    return LinkEars(notified, asked)

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolcrib.errors import ServerConnectionError, SessionInitFailed, ToolcribError
+from toolcrib.model.asking import Conversation, QuestionKind
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import RemoteLaunch, ServerSpec, Transport
 from toolcrib.upstream.inbox import Inbox
-from toolcrib.upstream.link import Link, NotificationHandler
+from toolcrib.upstream.link import Link, LinkEars
 from toolcrib.upstream.session import Session
 from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND
 from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION
 
-OpenLink = Callable[[ServerSpec, NotificationHandler], Awaitable[Link]]
+OpenLink = Callable[[ServerSpec, LinkEars], Awaitable[Link]]
 
 # For servers that end when the first thing they hear is not the handshake.
 HANDSHAKE_FIRST = Identity("legacy", LATEST_HANDSHAKE_VERSION)
@@ -35,6 +36,9 @@ class Meeting:
     client_info: Mapping[str, str]
     probe_seconds: float
     handshake_seconds: float
+    on_asked: Callable[[QuestionKind], None]
+    resident: Callable[[], Conversation | None]
+    is_own: bool
 
     async def open(self, spec: ServerSpec, known: Identity | None) -> Session:
         """A session, by the way the entry names, or by another one where nothing was known and that one failed."""
@@ -51,8 +55,8 @@ class Meeting:
                 raise failure if another[0] != spec else second from None
 
     async def _open(self, spec: ServerSpec, known: Identity | None) -> Session:
-        inbox = Inbox(spec.name, self.on_tools_changed)
-        link = await self.open_link(spec, inbox.receive)
+        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.resident, is_own=self.is_own)
+        link = await self.open_link(spec, LinkEars(inbox.receive, inbox.asked))
         try:
             async with asyncio.timeout(self.handshake_seconds):
                 return await Session.start(

@@ -9,26 +9,26 @@ from collections.abc import Awaitable, Callable
 from msgspec import UNSET
 
 from toolcrib.errors import ServerConnectionError, ToolcribError
-from toolcrib.upstream.asked_back import answer_server_request
-from toolcrib.upstream.link import NotificationHandler, SessionExpired
+from toolcrib.upstream.asked_back import ServerRequests
+from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.wire import jsonrpc
 
 log = logging.getLogger(__name__)
 
-# A server that floods us with requests and reads no answer must not fill our memory.
-MOST_REPLIES_UNDER_WAY = 1_000
+CANCELLED = "notifications/cancelled"
 _UNCANCELLABLE = frozenset({"initialize", "server/discover"})
 
 
 class Mux:
     """Pairs answers with waiting requests by id; an answer nobody waits for is dropped."""
 
-    def __init__(self, server: str, send: Callable[[bytes], Awaitable[None]], on_notification: NotificationHandler):
+    def __init__(self, server: str, send: Callable[[bytes], Awaitable[None]], ears: LinkEars):
         self._server = server
         self._send = send
-        self._on_notification = on_notification
+        self._ears = ears
         self._waiting: dict[int, asyncio.Future[jsonrpc.Json]] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._requests = ServerRequests(server, ears.asked, self._send_quietly)
         self._closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def request(self, id: int, method: str, params: bytes) -> jsonrpc.Json:
@@ -41,7 +41,7 @@ class Mux:
             return await answer
         except asyncio.CancelledError:
             if method not in _UNCANCELLABLE and not self._closed.done():
-                self._send_later(jsonrpc.notification("notifications/cancelled", b'{"requestId":%d}' % id))
+                self._send_later(jsonrpc.notification(CANCELLED, b'{"requestId":%d}' % id))
             raise
         finally:
             self._waiting.pop(id, None)
@@ -63,15 +63,18 @@ class Mux:
         if message.method is UNSET:
             self._settle(message)
         elif message.id is UNSET:
-            self._on_notification(message.method, message.params_json, None)
-        elif message.id is not None and len(self._background) < MOST_REPLIES_UNDER_WAY:
-            self._send_later(answer_server_request(message.id, message.method))
+            if message.method == CANCELLED:
+                self._requests.withdraw(message.params_json)
+            self._ears.notified(message.method, message.params_json, None)
+        else:
+            self._requests.take(message, None)
 
     def closed(self, reason: str) -> None:
         """The stream ended: every waiting request fails with `reason`."""
         if self._closed.done():
             return
         self._closed.set_result(reason)
+        self._requests.close()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ServerConnectionError(reason, server=self._server, sent=True))

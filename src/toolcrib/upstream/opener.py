@@ -14,8 +14,8 @@ from toolcrib.errors import ServerConnectionError
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.telemetry.logs import mask_in_logs
-from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
-from toolcrib.upstream.masked_link import MaskedLink, masked_notifications
+from toolcrib.upstream.link import Link, LinkEars, TransportLimits
+from toolcrib.upstream.masked_link import MaskedLink, masked_ears
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.watchdog import Watchdog
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 class PeerRoutes(Protocol):
     """Reaches peers wherever they are now, by whichever transport."""
 
-    async def open(
-        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
-    ) -> Link:
+    async def open(self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits) -> Link:
         """A link to a trusted peer; raises ServerConnectionError that says when it was last seen, or PeerRefused."""
 
 
@@ -58,33 +56,33 @@ class LinkOpener:
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
-    async def __call__(self, spec: ServerSpec, on_notification: NotificationHandler) -> Link:
+    async def __call__(self, spec: ServerSpec, ears: LinkEars) -> Link:
         # In a thread: a keyring that is locked asks its owner first.
         ready = await asyncio.to_thread(ready_launch, spec, self._env, self._from_keyring)
         mask_in_logs(ready.masker)
         try:
-            link = await self._open(spec, ready, masked_notifications(on_notification, ready.masker))
+            link = await self._open(spec, ready, masked_ears(ears, ready.masker))
         except Exception as error:  # noqa: BLE001 - whatever it is goes on, without the secrets in it
             raise ready.masker.error(error) from error.__cause__
         return MaskedLink(link, ready.masker)
 
-    async def _open(self, spec: ServerSpec, ready: ReadyLaunch, on_notification: NotificationHandler) -> Link:
+    async def _open(self, spec: ServerSpec, ready: ReadyLaunch, ears: LinkEars) -> Link:
         launch = ready.launch
         if isinstance(launch, StdioLaunch):
-            return await self._start(spec, launch, ready, on_notification)
+            return await self._start(spec, launch, ready, ears)
         if (peer_id := peer_id_of(launch.url)) is not None:
-            return await self._reach(spec.name, peer_id, on_notification)
+            return await self._reach(spec.name, peer_id, ears)
         http = await self._http_links()
-        return await http.open(spec.name, launch, ready.given, on_notification, self._limits())
+        return await http.open(spec.name, launch, ready.given, ears, self._limits())
 
-    async def _reach(self, server: str, peer_id: str, on_notification: NotificationHandler) -> Link:
+    async def _reach(self, server: str, peer_id: str, ears: LinkEars) -> Link:
         if self._routes is None:
             raise ServerConnectionError(
                 "peers are not reached from this process",
                 server=server,
                 hint="Set peers.enabled in your own configuration.",
             )
-        return await self._routes.open(server, peer_id, on_notification, self._limits())
+        return await self._routes.open(server, peer_id, ears, self._limits())
 
     async def close(self) -> None:
         """Free what is shared; every link must be closed before."""
@@ -92,9 +90,7 @@ class LinkOpener:
         if self._http is not None:
             await self._http.close()
 
-    async def _start(
-        self, spec: ServerSpec, launch: StdioLaunch, ready: ReadyLaunch, on_notification: NotificationHandler
-    ) -> Link:
+    async def _start(self, spec: ServerSpec, launch: StdioLaunch, ready: ReadyLaunch, ears: LinkEars) -> Link:
         # One for each process: what one was given is unknown to the masker of another, and one may be another client's.
         ring = StderrRing(file=self._logs_dir / f"{spec.name}.log")
         ring.mask_with(ready.masker)
@@ -104,7 +100,7 @@ class LinkOpener:
             [launch.command, *launch.args],
             ready.given,
             ready.folder,
-            on_notification=on_notification,
+            ears=ears,
             stderr=ring,
             watchdog=self._watchdog,
             max_line_bytes=limits.max_line_bytes,

@@ -16,7 +16,7 @@ from toolcrib.model.peer import KnownPeer, PeerAddress
 from toolcrib.peers.certificate import certificate_hash, only_certificate
 from toolcrib.peers.identity import Identity
 from toolcrib.upstream.http_errors import translated
-from toolcrib.upstream.link import NotificationHandler, TransportLimits
+from toolcrib.upstream.link import LinkEars, TransportLimits
 from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.wire.jsonrpc import Json
@@ -50,7 +50,7 @@ class PeerHttps:
         server: str,
         peer: KnownPeer,
         address: PeerAddress,
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         limits: TransportLimits,
     ) -> PeerHttpLink:
         """Raises ServerConnectionError where nobody answers, and PeerRefused where somebody else does."""
@@ -69,7 +69,7 @@ class PeerHttps:
                 f"https://{address}{path}",
                 {},
                 client=client,
-                on_notification=on_notification,
+                ears=ears,
                 max_body_bytes=limits.max_body_bytes,
             )
         except BaseException:
@@ -88,6 +88,7 @@ class PeerHttpLink:
     ) -> None:
         self._link = link
         self._client = client
+        self.attributes = link.attributes
         self.peer_id = peer_id
         self.address = address
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()

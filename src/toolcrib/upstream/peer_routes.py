@@ -11,7 +11,7 @@ from typing import Protocol
 
 from toolcrib.errors import PeerRefused, ServerConnectionError
 from toolcrib.model.peer import KnownPeer, PeerAddress
-from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
+from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 from toolcrib.upstream.peer_https import PeerHttps
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class TrustedPeerRoutes:
         self._now = now
 
     async def open(
-        self, server: str, peer_id: str, on_notification: NotificationHandler, limits: TransportLimits
+        self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits
     ) -> Link:
         """A link to the peer, at the first of its addresses where it answers."""
         peer = self._trusted(server, peer_id, await asyncio.to_thread(self._find, peer_id))
@@ -52,7 +52,7 @@ class TrustedPeerRoutes:
         refusal: PeerRefused | None = None
         try:
             async with asyncio.timeout(HTTPS_FIRST_SECONDS) if streams is not None else nullcontext():
-                return await self._over_https(server, peer, on_notification, limits)
+                return await self._over_https(server, peer, ears, limits)
         except PeerRefused as problem:
             refusal = problem  # its address may be somebody else's by now
         except (ServerConnectionError, TimeoutError) as problem:
@@ -69,12 +69,12 @@ class TrustedPeerRoutes:
         self._https.moved(peer_id, address)
 
     async def _over_https(
-        self, server: str, peer: KnownPeer, on_notification: NotificationHandler, limits: TransportLimits
+        self, server: str, peer: KnownPeer, ears: LinkEars, limits: TransportLimits
     ) -> Link:
         refusal: PeerRefused | None = None
         for address in peer.addresses if peer.certificate and peer.listens_for_https else ():
             try:
-                return await self._https.open_at(server, peer, address, on_notification, limits)
+                return await self._https.open_at(server, peer, address, ears, limits)
             except PeerRefused as problem:
                 refusal = problem  # it may answer at another one
             except ServerConnectionError as problem:

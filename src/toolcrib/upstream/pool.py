@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from toolcrib.errors import ServerConnectionError, ToolExecutionError
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
-from toolcrib.upstream.interim_result import refuse_interim
 from toolcrib.upstream.meeting import OpenLink
 
 ServerHook = Callable[[ServerSpec], None]
@@ -28,7 +28,8 @@ class Pool:
     """Holds a connection per launch, whatever entries it has; an entry that launches something else gets a new one.
 
     Entries that differ in how long the start may take have a connection each: one start can't be patient and impatient. So
-    have those whose clients give the server other values. Of a private server each session that calls it has one more.
+    have those whose clients give the server other values. Of a private server each session that calls it has one more; so has
+    each whose client can answer what a server was seen asking, unless its entry says that all share one.
     """
 
     def __init__(
@@ -47,6 +48,8 @@ class Pool:
         self._on_tools_changed = on_tools_changed
         self._connections: dict[Key, Connection] = {}
         self._private: dict[tuple[Key, Session], Connection] = {}
+        # What servers of the handshake era asked without saying for which call, by launch.
+        self._asks: dict[str, set[QuestionKind]] = {}
 
     async def configure(self, policy: ConnectionPolicy) -> None:
         """Let another policy hold: every connection is closed, and opened anew on the next need."""
@@ -62,7 +65,7 @@ class Pool:
         """Take a new set of servers; only what is launched differently, or no more, is closed."""
         entries = list(specs)
         wanted = {spec.process_key: spec for spec in reversed(entries)}  # of several entries the first one counts
-        private = {spec.process_key for spec in entries if spec.is_private}
+        private = {spec.process_key for spec in entries if spec.is_private or self._may_have_own(spec)}
         before = self._all()
         self._private = {place: one for place, one in self._private.items() if place[0] in private}
         kept = {key: one for key, one in self._connections.items() if key in wanted}
@@ -82,10 +85,9 @@ class Pool:
     async def call(self, call: ToolCall) -> ToolResult:
         if call.target is None or call.target.spec is None:
             raise ServerConnectionError("the call has no server to go to", server=call.server)
-        result = await self._for_caller(call.target.spec, call.caller.session).call(call)
+        result = await self._for_caller(call.target.spec, call).call(call)
         if not result.is_object:
             raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
-        refuse_interim(result, call.server)
         return result
 
     @asynccontextmanager
@@ -136,15 +138,27 @@ class Pool:
         own = [one for (key, _), one in self._private.items() if key == spec.process_key]
         return own if shared is None else [shared, *own]
 
-    def _for_caller(self, spec: ServerSpec, session: str) -> Connection:
-        shared = self._get(spec)
-        if not spec.is_private or not session:
+    def _may_have_own(self, spec: ServerSpec) -> bool:
+        return spec.share != "always" and spec.launch_key in self._asks
+
+    def _own_place(self, spec: ServerSpec, call: ToolCall) -> Session:
+        """For whom the connection is that this call takes; empty where it is the shared one."""
+        if spec.is_private:
+            return call.caller.session
+        if call.conversation is None or not self._may_have_own(spec):
+            return ""
+        can_answer = not self._asks[spec.launch_key].isdisjoint(call.conversation.capabilities)
+        return (call.caller.session or call.caller.key) if can_answer else ""
+
+    def _for_caller(self, spec: ServerSpec, call: ToolCall) -> Connection:
+        shared, owner = self._get(spec), self._own_place(spec, call)
+        if not owner:
             return shared
-        place = (spec.process_key, session)
+        place = (spec.process_key, owner)
         if place not in self._private:
             # Not every face tells us when a session ends: those whose server was stopped meanwhile make room.
             self._private = {other: one for other, one in self._private.items() if not one.is_at_rest}
-            self._private[place] = self._connection(spec)
+            self._private[place] = self._connection(spec, is_own=True)
         return self._private[place]
 
     def _get(self, spec: ServerSpec) -> Connection:
@@ -153,13 +167,18 @@ class Pool:
             raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
 
-    def _connection(self, spec: ServerSpec) -> Connection:
+    def _note_asked(self, spec: ServerSpec, kind: QuestionKind) -> None:
+        self._asks.setdefault(spec.launch_key, set()).add(kind)
+
+    def _connection(self, spec: ServerSpec, *, is_own: bool = False) -> Connection:
         hooks = ConnectionHooks(
             known_identity=partial(self._known_identity, spec),
             on_connected=partial(self._on_connected, spec),
             on_tools_changed=partial(self._on_tools_changed, spec),
+            on_asked=partial(self._note_asked, spec),
+            asks=lambda: spec.launch_key in self._asks,
         )
-        return Connection(spec, self._open_link, self._policy, hooks)
+        return Connection(spec, self._open_link, self._policy, hooks, is_own=is_own)
 
 
 async def _close_all(connections: Iterable[Connection]) -> None:

@@ -6,12 +6,12 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
 from toolcrib.model.advice import OUTCOME_UNKNOWN
-from toolcrib.model.call import CallEvent, Listener, Progress, ToolCall, ToolResult
+from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
+from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.envelopes import RequestEnvelope
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link
@@ -112,10 +112,10 @@ class Session:
         params = self._envelope.call_params(call, name, request_id)
         try:
             async with asyncio.timeout(None) as patience:
-                heard = replace(call, listener=_renewing(patience, timeout_seconds, call.listener))
-                with self._inbox.listening(request_id, heard):
+                clock = CallClock(patience, timeout_seconds)
+                with self._inbox.listening(request_id, call, clock):
                     await self._ask_for_logs()
-                    patience.reschedule(asyncio.get_running_loop().time() + timeout_seconds)
+                    clock.renew()
                     raw = await self.link.request(
                         request_id, "tools/call", params, self._envelope.call_headers(call, name)
                     )
@@ -164,16 +164,3 @@ class Session:
             except ServerConnectionError as lost:
                 lost.sent = False  # the call itself has not left us
                 raise
-
-
-def _renewing(patience: asyncio.Timeout, seconds: float, listener: Listener | None) -> Listener | None:
-    """The listener, with the time a call has left starting anew at each notice of progress."""
-    if listener is None:
-        return None
-
-    def hear(event: CallEvent) -> None:
-        if isinstance(event, Progress) and not patience.expired():
-            patience.reschedule(asyncio.get_running_loop().time() + seconds)
-        listener(event)
-
-    return hear

@@ -12,7 +12,7 @@ import httpx2
 from toolcrib.errors import ServerConnectionError
 from toolcrib.upstream.event_stream import Event
 from toolcrib.upstream.http_client import HttpAddress, Reply, same_origin
-from toolcrib.upstream.link import NotificationHandler, SessionExpired
+from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.upstream.mux import Mux
 from toolcrib.wire.jsonrpc import Json, RpcError
 
@@ -25,12 +25,12 @@ _WRONG_TRANSPORT = "Check that the url is an SSE endpoint; newer servers are rea
 class LegacySseLink:
     """One open event stream and the address it named for messages."""
 
-    def __init__(
-        self, address: HttpAddress, stream: Reply, on_notification: NotificationHandler, max_body_bytes: int
-    ) -> None:
+    attributes = False
+
+    def __init__(self, address: HttpAddress, stream: Reply, ears: LinkEars, max_body_bytes: int) -> None:
         self._address = address
         self._stream = stream
-        self._mux = Mux(address.server, self._post, on_notification)
+        self._mux = Mux(address.server, self._post, ears)
         self._max_body_bytes = max_body_bytes
         self._endpoint: asyncio.Future[httpx2.URL] = asyncio.get_running_loop().create_future()
         self._extra: Mapping[str, str] = {}
@@ -44,7 +44,7 @@ class LegacySseLink:
         headers: Mapping[str, str],
         *,
         client: httpx2.AsyncClient,
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         max_body_bytes: int,
         connect_seconds: float,
         now: Callable[[], float] = time.time,
@@ -53,7 +53,7 @@ class LegacySseLink:
         address = HttpAddress(server, url, headers, client=client, now=now)
         try:
             async with asyncio.timeout(connect_seconds):
-                link = cls(address, await _open_stream(address), on_notification, max_body_bytes)
+                link = cls(address, await _open_stream(address), ears, max_body_bytes)
                 try:
                     await asyncio.shield(link._endpoint)
                 except BaseException:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from toolcrib.upstream.child import Child
-from toolcrib.upstream.link import NotificationHandler
+from toolcrib.upstream.link import LinkEars
 from toolcrib.upstream.mux import Mux
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.watchdog import Watchdog
@@ -19,10 +19,10 @@ _RELAYED = frozenset({"tools/call"})
 class StdioLink:
     """A `Link` to a child process; made by `open`. A line too long for us closes it: whose answer it was is unknown."""
 
-    def __init__(
-        self, server: str, on_notification: NotificationHandler, max_line_bytes: int, max_result_bytes: int
-    ) -> None:
-        self._mux = Mux(server, self._send, on_notification)
+    attributes = False
+
+    def __init__(self, server: str, ears: LinkEars, max_line_bytes: int, max_result_bytes: int) -> None:
+        self._mux = Mux(server, self._send, ears)
         self._max_line_bytes = max_line_bytes
         self._max_result_bytes = max_result_bytes
         self._relayed: set[int] = set()
@@ -36,7 +36,7 @@ class StdioLink:
         env: Mapping[str, str],
         cwd: str | None,
         *,
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         stderr: StderrRing,
         watchdog: Watchdog,
         max_line_bytes: int,
@@ -46,7 +46,7 @@ class StdioLink:
 
         While a result is awaited that is relayed, a line may have `max_result_bytes`, if that is more.
         """
-        link = cls(server, on_notification, max_line_bytes, max(max_line_bytes, max_result_bytes))
+        link = cls(server, ears, max_line_bytes, max(max_line_bytes, max_result_bytes))
         link._child.set_result(
             await Child.spawn(
                 argv,

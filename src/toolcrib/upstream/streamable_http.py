@@ -12,12 +12,12 @@ import httpx2
 from msgspec import UNSET
 
 from toolcrib.errors import AnswerTooLarge, ServerConnectionError, ToolcribError
-from toolcrib.upstream.asked_back import answer_server_request
+from toolcrib.upstream.asked_back import ServerRequests
 from toolcrib.upstream.http_call import VERSION_HEADER, Call, messages_in
 from toolcrib.upstream.http_client import HttpAddress, Reply
-from toolcrib.upstream.link import NotificationHandler, SessionExpired
+from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.upstream.listen_stream import ListenStream
-from toolcrib.upstream.mux import MOST_REPLIES_UNDER_WAY
+from toolcrib.upstream.mux import CANCELLED
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
@@ -37,9 +37,11 @@ _RESUMES = 2
 class StreamableHttpLink:
     """One server's endpoint. Requests run side by side; those waiting at `close` go on until they are answered."""
 
-    def __init__(self, address: HttpAddress, on_notification: NotificationHandler, max_body_bytes: int) -> None:
+    attributes = True
+
+    def __init__(self, address: HttpAddress, ears: LinkEars, max_body_bytes: int) -> None:
         self._address = address
-        self._on_notification = on_notification
+        self._ears = ears
         self._max_body_bytes = max_body_bytes
         self._session_id = ""
         self._version = ""
@@ -49,6 +51,7 @@ class StreamableHttpLink:
         self._sending: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
+        self._requests = ServerRequests(address.server, ears.asked, self._post_quietly)
 
     @classmethod
     async def open(
@@ -58,12 +61,12 @@ class StreamableHttpLink:
         headers: Mapping[str, str],
         *,
         client: httpx2.AsyncClient,
-        on_notification: NotificationHandler,
+        ears: LinkEars,
         max_body_bytes: int,
         now: Callable[[], float] = time.time,
     ) -> StreamableHttpLink:
         """A link to `url`, with nothing sent yet; an address or header of no use raises NeedsConfiguration."""
-        return cls(HttpAddress(server, url, headers, client=client, now=now), on_notification, max_body_bytes)
+        return cls(HttpAddress(server, url, headers, client=client, now=now), ears, max_body_bytes)
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
         call = Call(id, method, headers)
@@ -127,6 +130,7 @@ class StreamableHttpLink:
     def _end(self, reason: str) -> None:
         if not self._gone.done():
             self._gone.set_result(reason)
+        self._requests.close()
         if self._listening is not None:
             self._listening.cancel()
 
@@ -201,10 +205,17 @@ class StreamableHttpLink:
             if message.method is UNSET:
                 if call is not None:
                     call.offer(message)
-            elif message.id is UNSET:
-                self._on_notification(message.method, message.params_json, call.id if call is not None else None)
-            elif message.id is not None and len(self._sending) < MOST_REPLIES_UNDER_WAY:
-                _later(self._post_quietly(answer_server_request(message.id, message.method)), self._sending)
+            else:
+                self._hear(message, None if call is None else call.id)
+
+    def _hear(self, message: jsonrpc.Message, request_id: int | None) -> None:
+        """Take what the server says by itself, on the stream of this request or on one of its own."""
+        if message.id is not UNSET:
+            self._requests.take(message, request_id)
+            return
+        if message.method == CANCELLED:
+            self._requests.withdraw(message.params_json)
+        self._ears.notified(str(message.method), message.params_json, request_id)
 
     async def _open_stream(self, last_event_id: str) -> Reply:
         resume = {_LAST_EVENT_HEADER: last_event_id} if last_event_id else {}
@@ -252,7 +263,7 @@ class StreamableHttpLink:
         # In the modern era the closed stream has already said it.
         if not call.is_modern and call.method not in _FIRST_WORDS and not self._is_closed:
             params = b'{"requestId":%d}' % call.id
-            _later(self._post_quietly(jsonrpc.notification("notifications/cancelled", params)), self._sending)
+            _later(self._post_quietly(jsonrpc.notification(CANCELLED, params)), self._sending)
 
     async def _cancel_tasks(self) -> None:
         tasks = {*self._sending, *self._draining, *({self._listening} if self._listening else ())}

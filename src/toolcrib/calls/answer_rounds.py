@@ -1,0 +1,90 @@
+"""A server of the newest revision asks by an interim result: answered here for callers that don't do it themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import msgspec
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.calls.interim_result import InterimResult, read_interim, unanswerable
+from toolcrib.errors import CallTimeout, ToolExecutionError
+from toolcrib.model.advice import OUTCOME_UNKNOWN
+from toolcrib.model.asking import Conversation, InputRound, Question, QuestionRefused, can_answer
+from toolcrib.model.call import ToolCall, ToolResult
+
+# How long to wait before a server that only said "not yet" is asked again: often at first, then every second.
+FIRST_PAUSE_SECONDS = 0.05
+SHORT_PAUSE_SECONDS = 0.25
+LONG_PAUSE_SECONDS = 1.0
+SHORT_PAUSES = 10
+
+_DECLINED = b'{"action":"decline"}'
+
+
+class AnswerRounds:
+    """Asks the client what the server wants to know, and calls again with the answers until there is a result."""
+
+    def __init__(self, most_rounds: Callable[[], int], seconds_of: Callable[[ToolCall], float]) -> None:
+        self._most_rounds = most_rounds
+        self._seconds_of = seconds_of
+
+    async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        rounds, polls, polling_until = 0, 0, 0.0
+        while not (result := await call_next(call)).is_complete:
+            interim = read_interim(result, call.server)
+            self._check(call, result, interim)
+            if call.conversation is not None and call.conversation.takes_rounds:
+                return result
+            now = asyncio.get_running_loop().time()
+            if interim.questions:
+                rounds, polls = rounds + 1, 0
+                self._check_rounds(rounds, call)
+                answers = await _answers(call.conversation, interim.questions)
+            else:
+                polling_until = polling_until if polls else now + self._seconds_of(call)
+                await _pause(polls, polling_until, call)
+                polls, answers = polls + 1, None
+            call = replace(call, round=InputRound(answers, interim.state))
+        return result
+
+    def _check(self, call: ToolCall, result: ToolResult, interim: InterimResult) -> None:
+        capabilities = {} if call.conversation is None else call.conversation.capabilities
+        missing = {key: one for key, one in interim.questions.items() if not can_answer(capabilities, one)}
+        if missing:
+            raise unanswerable(result, missing)
+
+    def _check_rounds(self, rounds: int, call: ToolCall) -> None:
+        if rounds > self._most_rounds():
+            raise ToolExecutionError(
+                f"the server asked {rounds - 1} times in one call and did not answer (questions.rounds)",
+                server=call.server,
+                hint=OUTCOME_UNKNOWN,
+            )
+
+
+async def _answers(client: Conversation | None, questions: Mapping[str, Question]) -> bytes:
+    """The answers to all questions of a round, which are asked at once, as the JSON that the server wants."""
+    assert client is not None  # nobody has no capabilities
+    given = await asyncio.gather(*(_answer(client, question) for question in questions.values()))
+    members = (b"%b:%b" % (msgspec.json.encode(key), one) for key, one in zip(questions, given, strict=True))
+    return b"{%b}" % b",".join(members)
+
+
+async def _answer(client: Conversation, question: Question) -> bytes:
+    try:
+        return await client.ask(question)
+    except QuestionRefused as refusal:
+        if question.kind == "elicitation":
+            return _DECLINED
+        message = f"the client refused what the server asked for ({question.kind}): {refusal.message}"
+        raise ToolExecutionError(message, server=question.server) from refusal
+
+
+async def _pause(polls: int, until: float, call: ToolCall) -> None:
+    if asyncio.get_running_loop().time() >= until:
+        raise CallTimeout("the server kept saying that it has no result yet", server=call.server, hint=OUTCOME_UNKNOWN)
+    short = min(FIRST_PAUSE_SECONDS * 2.0**polls, SHORT_PAUSE_SECONDS)
+    await asyncio.sleep(short if polls < SHORT_PAUSES else LONG_PAUSE_SECONDS)

@@ -1,0 +1,128 @@
+"""What a server may ask of the client that calls it, and how a person recognises who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from toolcrib.model.addresses import is_public_host
+from toolcrib.model.asking import Question, QuestionKind, QuestionRefused, can_answer
+from toolcrib.model.call import ToolCall
+from toolcrib.model.clean_text import clean, clean_lines
+from toolcrib.model.server import Elicitation, RemoteLaunch, Sampling, ServerSpec
+from toolcrib.wire.jsonrpc import INVALID_PARAMS
+
+MOST_MESSAGE_CHARACTERS = 4_096
+MOST_PROMPT_CHARACTERS = 1_000
+ONCE, SESSION = "once", "in this session"
+
+_FORM = Question("", "elicitation/create", b"{}")
+_CONSENT_FORM = {
+    "type": "object",
+    "properties": {"allow": {"type": "string", "title": "Allow it", "enum": [ONCE, SESSION], "default": ONCE}},
+    "required": ["allow"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRules:
+    """What one server may ask; `is_local` where it runs on this machine."""
+
+    server: str = ""
+    sampling: Sampling = "ask"
+    elicitation: Elicitation = "allow"
+    is_local: bool = False
+
+    def permitted(self, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The capabilities of a client, less those that the server may not use."""
+        denied: set[QuestionKind] = set()
+        if self.elicitation == "deny":
+            denied.add("elicitation")
+        # Without a form nobody can be asked for permission.
+        if self.sampling == "deny" or (self.sampling == "ask" and not can_answer(capabilities, _FORM)):
+            denied.add("sampling")
+        if denied.isdisjoint(capabilities):
+            return capabilities
+        return {kind: value for kind, value in capabilities.items() if kind not in denied}
+
+    def shown(self, question: Question) -> Question:
+        """The question as the client gets it: a person is told who asks. Raises QuestionRefused for a doubtful address."""
+        if question.kind != "elicitation":
+            return question
+        params = _object(question.params)
+        message = clean_lines(str(params.get("message", "")))[:MOST_MESSAGE_CHARACTERS]
+        asks = f"{self.server} asks"
+        if question.is_url:
+            asks = f"{self.server} asks you to open {self._host(params.get('url'))}"
+        return replace(question, params=msgspec.json.encode({**params, "message": f"{asks}: {message}"}))
+
+    def consent(self, question: Question) -> Question:
+        """Our own question, whether the server may have this answer of the client's model."""
+        said = clean_lines(_prompt_text(_object(question.params)))
+        cut = f"{said[:MOST_PROMPT_CHARACTERS]} …" if len(said) > MOST_PROMPT_CHARACTERS else said
+        message = f"{self.server} wants an answer of your model, to this prompt: {cut}"
+        form = {"mode": "form", "message": message, "requestedSchema": _CONSENT_FORM}
+        return replace(question, method="elicitation/create", params=msgspec.json.encode(form))
+
+    def _host(self, address: object) -> str:
+        """The host of an address that a person may be asked to open, as it is really called."""
+        try:
+            url = urlsplit(str(address))
+            host, port = (url.hostname or "").encode("idna").decode(), url.port
+        except ValueError:
+            host = ""
+        if not host or url.username is not None or not self._is_safe(url.scheme, host):
+            raise QuestionRefused(INVALID_PARAMS, "only https addresses are shown, without a user name in them")
+        return clean(host if port is None else f"{host}:{port}")
+
+    def _is_safe(self, scheme: str, host: str) -> bool:
+        return scheme == "https" or (scheme == "http" and self.is_local and _is_loopback(host))
+
+
+def rules_for(call: ToolCall, sampling: Sampling) -> QuestionRules:
+    """What the entry of the server says; `sampling` holds where it says nothing."""
+    spec = None if call.target is None else call.target.spec
+    if spec is None:
+        return QuestionRules(call.server, sampling)
+    return QuestionRules(call.server, spec.sampling or sampling, spec.elicitation, _is_local(spec))
+
+
+def allowed_by(answer: bytes) -> str:
+    """How far a person has allowed it: once, in this session, or (empty) not at all."""
+    given = _object(answer)
+    content = given.get("content")
+    if given.get("action") != "accept" or not isinstance(content, Mapping):
+        return ""
+    return SESSION if content.get("allow") == SESSION else ONCE
+
+
+def _is_local(spec: ServerSpec) -> bool:
+    launch = spec.launch
+    return not isinstance(launch, RemoteLaunch) or _is_loopback(urlsplit(launch.url).hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    return not is_public_host(host) and (host in ("localhost", "::1") or host.startswith("127."))
+
+
+def _prompt_text(params: Mapping[str, Any]) -> str:
+    """What the model would be told, as far as it is text."""
+    messages = params.get("messages")
+    contents = (
+        [one.get("content") for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else []
+    )
+    blocks = [block for content in contents for block in (content if isinstance(content, list) else [content])]
+    texts = [str(block["text"]) for block in blocks if isinstance(block, Mapping) and "text" in block]
+    return "\n".join([str(params["systemPrompt"]), *texts] if params.get("systemPrompt") else texts)
+
+
+def _object(text: bytes) -> Mapping[str, Any]:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

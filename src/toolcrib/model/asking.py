@@ -1,0 +1,86 @@
+"""What a server asks in the middle of a call, and whoever can answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+QuestionKind = Literal["elicitation", "sampling", "roots"]
+KIND_OF: Mapping[str, QuestionKind] = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class _Mode(msgspec.Struct):
+    mode: Any = "form"
+
+
+_mode = msgspec.json.Decoder(_Mode).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request of a server to the client whose call it runs; `params` is the server's own JSON."""
+
+    server: str
+    method: str
+    params: bytes
+
+    @property
+    def kind(self) -> QuestionKind:
+        return KIND_OF[self.method]
+
+    @property
+    def is_url(self) -> bool:
+        """Whether a person is asked to open an address, and not to fill in a form."""
+        try:
+            return self.kind == "elicitation" and _mode(self.params).mode == "url"
+        except (msgspec.DecodeError, RecursionError):
+            return False
+
+
+class QuestionRefused(Exception):
+    """Nobody answers this question; the server gets `code` and `message` as a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Conversation(Protocol):
+    """The client behind a call, while the call runs; `capabilities` is what it declared, with nothing added.
+
+    `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
+    as it came, answers it, and calls again; for all others that is done by us.
+    """
+
+    capabilities: Mapping[str, Any]
+    takes_rounds: bool = False
+    was_asked: bool = False
+
+    async def ask(self, question: Question) -> bytes:
+        """The client's answer as JSON; raises QuestionRefused."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputRound:
+    """What a call brings that goes on after an interim result: answers as JSON, and the state that the server gave."""
+
+    responses: bytes | None = None
+    state: str | None = None
+
+
+def can_answer(capabilities: Mapping[str, Any], question: Question) -> bool:
+    """Whether a client with these capabilities may be asked: forms need no more than `elicitation`, addresses are said apart."""
+    declared = capabilities.get(question.kind)
+    if not isinstance(declared, Mapping):
+        return False
+    if question.kind != "elicitation":
+        return True
+    return "url" in declared if question.is_url else "form" in declared or "url" not in declared

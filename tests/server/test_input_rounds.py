@@ -1,0 +1,227 @@
+"""Clients that answer questions by calling again, in front of servers that ask in the older way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.fakes import FakeServer, eventually, text, tool
+from tests.gateways import read_counter
+from toolcrib.model.call import CallEvent, Progress
+from toolcrib.model.caller import Caller
+from toolcrib.server.input_rounds import ModernClient
+from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.wire.jsonrpc import RpcError
+
+AGENT = Caller("agent", "stdio", "stdio:agent", session="s-1")
+ACCEPT = {"action": "accept", "content": {}}
+ELICITATION = {"elicitation": {}}
+
+
+class Asking(FakeServer):
+    """An old server with a tool that asks so many questions, one after the other, and a tool that does not."""
+
+    def __init__(self, questions: int = 1) -> None:
+        super().__init__(definitions=[tool("ask"), tool("other")], era="legacy")
+        self.methods["tools/call"] = self._called
+        self.questions = questions
+        self.token = 0
+        self.answers: list[dict[str, Any]] = []
+        self.ended = 0
+
+    async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
+        token = self.token = params["_meta"]["progressToken"]
+        if params["name"] == "other":
+            await asyncio.get_running_loop().create_future()
+        for number in range(self.questions):
+            link = self.open_links[-1]
+            self.answers.append(await link.ask("elicitation/create", {"message": f"Question {number}"}, of=token))
+            self.notify("notifications/progress", {"progressToken": token, "progress": number})
+        self.ended += 1
+        return text("done")
+
+
+class Door:
+    """A client of the newest revision, request by request."""
+
+    def __init__(self, meta_tools: MetaTools) -> None:
+        self.meta_tools = meta_tools
+
+    async def call(self, tool: str = "ask", server: str = "files", **more: Any) -> dict[str, Any]:
+        """Each member of the answer to one request, decoded."""
+        arguments = msgspec.json.encode({"server": server, "tool": tool, "arguments": {}})
+        members = await self.meta_tools.call("execute_tool", arguments, request(**more))
+        return {name: msgspec.json.decode(value) for name, value in members.items()}
+
+    async def answer(self, asked: Mapping[str, Any], answers: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        given = dict.fromkeys(asked["inputRequests"], ACCEPT) if answers is None else answers
+        return await self.call(state=asked["requestState"], responses=json.dumps(given).encode(), **more)
+
+
+def request(
+    caller: Caller = AGENT,
+    capabilities: Mapping[str, Any] | None = None,
+    state: object = None,
+    responses: bytes | None = None,
+    heard: list[CallEvent] | None = None,
+) -> Request:
+    client = ModernClient(ELICITATION if capabilities is None else capabilities, responses, state)
+    listener = None if heard is None else heard.append
+    return Request(caller, listener, None, {"progressToken": 1}, modern=client)
+
+
+@asynccontextmanager
+async def door(server: FakeServer, **settings: Any) -> AsyncIterator[Door]:
+    async with read_counter(server, **settings) as gateway:
+        yield Door(MetaTools(gateway))
+
+
+def code(answer: Mapping[str, Any]) -> str:
+    return json.loads(answer["content"][0]["text"])["error"]["code"]
+
+
+async def test_a_parked_call_goes_on_with_the_answer() -> None:
+    server = Asking()
+    async with door(server) as client:
+        asked = await client.call()
+        done = await client.answer(asked)
+
+    assert asked["resultType"] == "input_required"
+    (question,) = asked["inputRequests"].values()
+    assert question["method"] == "elicitation/create"
+    assert done["content"] == [{"type": "text", "text": "done"}]
+    assert [answer["result"] for answer in server.answers] == [ACCEPT]
+    assert server.calls == [("ask", {})]
+
+
+async def test_each_round_has_a_state_of_its_own_and_the_former_one_is_spent() -> None:
+    server = Asking(questions=2)
+    async with door(server) as client:
+        first = await client.call()
+        second = await client.answer(first)
+        again = await client.answer(first)
+        done = await client.answer(second)
+
+    assert second["requestState"] != first["requestState"]
+    assert second["inputRequests"].keys().isdisjoint(first["inputRequests"])
+    assert (code(again), again["isError"]) == ("OUTCOME_UNKNOWN", True)
+    assert done["content"] == [{"type": "text", "text": "done"}]
+    assert len(server.answers) == 2
+
+
+@pytest.mark.parametrize("answers", [{}, {"someone": ACCEPT}, {"q1": "yes"}, {"q1": None}])
+async def test_what_is_not_answered_is_asked_again(answers: dict[str, Any]) -> None:
+    server = Asking()
+    async with door(server) as client:
+        asked = await client.call()
+        again = await client.answer(asked, answers)
+        done = await client.answer(again)
+
+    assert again["inputRequests"] == asked["inputRequests"]
+    assert done["content"] == [{"type": "text", "text": "done"}]
+    assert len(server.answers) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"caller": replace(AGENT, key="stdio:somebody")},
+        {"caller": replace(AGENT, session="s-2")},
+        {"tool": "other"},
+        {"server": "other"},
+    ],
+    ids=str,
+)
+async def test_a_state_of_one_call_is_of_no_use_for_another(other: dict[str, Any]) -> None:
+    server = Asking()
+    async with door(server) as client:
+        asked = await client.call()
+        with pytest.raises(RpcError) as refused:
+            await client.answer(asked, **other)
+        assert server.answers == []
+        assert (await client.answer(asked))["content"] == [{"type": "text", "text": "done"}]
+
+    assert refused.value.code == -32602
+
+
+async def test_nobody_comes_back_and_the_server_hears_cancel() -> None:
+    server = Asking()
+    async with door(server, question_seconds=0.05) as client:
+        asked = await client.call()
+        await eventually(lambda: server.ended)
+        await asyncio.sleep(0.01)
+        late = await client.answer(asked)
+
+    assert [answer["result"] for answer in server.answers] == [{"action": "cancel"}]
+    assert code(late) == "OUTCOME_UNKNOWN"
+
+
+async def test_a_session_that_ends_cancels_what_it_parked() -> None:
+    server = Asking()
+    async with door(server) as client:
+        await client.call()
+        await client.meta_tools.close()
+        await eventually(lambda: server.cancelled)
+
+    assert server.answers == []
+
+
+async def test_a_request_that_is_given_up_takes_its_call_with_it() -> None:
+    server = Asking()
+    async with door(server) as client:
+        waiting = asyncio.create_task(client.call("other"))
+        await eventually(lambda: server.calls)
+        waiting.cancel()
+        await eventually(lambda: server.cancelled)
+
+    assert waiting.cancelled()
+
+
+async def test_the_ninth_parked_call_of_a_client_is_refused() -> None:
+    server = Asking()
+    async with door(server) as client:
+        parked = [await client.call() for _ in range(8)]
+        ninth = await client.call()
+        somebody = await client.call(caller=replace(AGENT, session="s-2"))
+
+    assert {answer["resultType"] for answer in parked} == {"input_required"}
+    assert ninth["content"] == [{"type": "text", "text": "done"}]  # the tool went on without an answer
+    assert "too many calls wait" in server.answers[0]["error"]["message"]
+    assert somebody["resultType"] == "input_required"
+
+
+async def test_only_so_many_calls_wait_in_all() -> None:
+    server = Asking()
+    async with door(server, max_parked_calls=2) as client:
+        callers = [replace(AGENT, session=f"s-{number}") for number in range(3)]
+        answers = [await client.call(caller=caller) for caller in callers]
+
+    assert [answer.get("resultType") for answer in answers] == ["input_required", "input_required", None]
+
+
+async def test_events_between_two_legs_are_told_on_the_next() -> None:
+    server, first, second = Asking(questions=2), list[CallEvent](), list[CallEvent]()
+    async with door(server) as client:
+        asked = await client.call(heard=first)
+        server.notify("notifications/progress", {"progressToken": server.token, "progress": 0.5})
+        asked = await client.answer(asked, heard=second)
+        await client.answer(asked)
+
+    assert first == []
+    assert second[:2] == [Progress({"progress": 0.5}), Progress({"progress": 0})]
+
+
+async def test_a_client_that_can_not_be_asked_never_waits() -> None:
+    server = Asking()
+    async with door(server) as client:
+        answer = await client.call(capabilities={})
+
+    assert "resultType" not in answer
+    assert server.answers[0]["error"]["code"] == -32601
