@@ -7,6 +7,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.os_keyring import OsKeyring
@@ -25,6 +27,9 @@ from toolcrib.upstream.link import TransportLimits
 from toolcrib.upstream.opener import LinkOpener, PeerRoutes
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
+
+if TYPE_CHECKING:
+    from toolcrib.signin.store import SignInStore
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +77,14 @@ def link_opener(
         user_agent=f"toolcrib/{VERSION}",
         from_keyring=OsKeyring().get,
         routes=routes,
+        sign_ins=lambda: sign_in_files(paths),
     )
+
+
+def sign_in_files(paths: Paths) -> SignInStore:
+    """Where sign-ins are kept; loaded with the first server that is reached by address."""
+    store: SignInStore = import_module("toolcrib.storage.sign_in_files").SignInFiles(paths.sign_ins_dir, OsKeyring())
+    return store
 
 
 def audit_file(settings: Settings, paths: Paths) -> AuditFile:

@@ -7,18 +7,22 @@ from collections.abc import Mapping
 
 import httpx2
 
+from toolcrib.masking.masker import Masker
 from toolcrib.model.server import RemoteLaunch
-from toolcrib.upstream.http_client import open_http_client, request_timeout
+from toolcrib.signin.store import SignInStore
+from toolcrib.upstream.bearers import Bearers
+from toolcrib.upstream.http_client import Bearer, open_http_client, request_timeout
 from toolcrib.upstream.link import Link, NotificationHandler, TransportLimits
 from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 
 
 class HttpLinks:
-    """Opens links to servers that are reached by address."""
+    """Opens links to servers that are reached by address; `sign_ins` are those a person has made to such servers."""
 
-    def __init__(self, user_agent: str) -> None:
+    def __init__(self, user_agent: str, sign_ins: SignInStore | None = None) -> None:
         self._user_agent = user_agent
+        self._bearers = Bearers(sign_ins) if sign_ins is not None else None
         self._client: httpx2.AsyncClient | None = None
         self._making_client = asyncio.Lock()
 
@@ -29,6 +33,7 @@ class HttpLinks:
         headers: Mapping[str, str],
         on_notification: NotificationHandler,
         limits: TransportLimits,
+        bearer: Bearer | None = None,
     ) -> Link:
         client = await self._http_client(limits.connect_seconds)
         if launch.transport == "sse":
@@ -40,6 +45,7 @@ class HttpLinks:
                 on_notification=on_notification,
                 max_body_bytes=limits.max_body_bytes,
                 connect_seconds=limits.connect_seconds,
+                bearer=bearer,
             )
         return await StreamableHttpLink.open(
             server,
@@ -48,10 +54,23 @@ class HttpLinks:
             client=client,
             on_notification=on_notification,
             max_body_bytes=limits.max_body_bytes,
+            bearer=bearer,
         )
+
+    async def bearer(
+        self, server: str, launch: RemoteLaunch, account: str, limits: TransportLimits, masker: Masker
+    ) -> Bearer | None:
+        """Who signs in to this server; `masker` hears of its tokens."""
+        if self._bearers is None:
+            return None
+        bearer = await self._bearers.get(server, launch.url, account, await self._http_client(limits.connect_seconds))
+        bearer.cover_in(masker)
+        return bearer
 
     async def close(self) -> None:
         """Free the client; every link must be closed before."""
+        if self._bearers is not None:
+            await self._bearers.close()
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from toolcrib.config.launching import ReadyLaunch, ready_launch
+from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.peer import peer_id_of
@@ -21,6 +21,7 @@ from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from toolcrib.signin.store import SignInStore
     from toolcrib.upstream.http_links import HttpLinks
 
 
@@ -48,6 +49,7 @@ class LinkOpener:
         user_agent: str,
         from_keyring: FromKeyring = no_keyring,
         routes: PeerRoutes | None = None,
+        sign_ins: Callable[[], SignInStore] | None = None,
     ) -> None:
         self._env = env
         self._from_keyring = from_keyring
@@ -55,6 +57,7 @@ class LinkOpener:
         self._limits = limits
         self._user_agent = user_agent
         self._routes = routes
+        self._sign_ins = sign_ins
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
@@ -75,7 +78,11 @@ class LinkOpener:
         if (peer_id := peer_id_of(launch.url)) is not None:
             return await self._reach(spec.name, peer_id, on_notification)
         http = await self._http_links()
-        return await http.open(spec.name, launch, ready.given, on_notification, self._limits())
+        limits = self._limits()
+        bearer = None
+        if may_sign_in(spec, ready.given):
+            bearer = await http.bearer(spec.name, launch, "", limits, ready.masker)
+        return await http.open(spec.name, launch, ready.given, on_notification, limits, bearer)
 
     async def _reach(self, server: str, peer_id: str, on_notification: NotificationHandler) -> Link:
         if self._routes is None:
@@ -115,5 +122,5 @@ class LinkOpener:
         # In a thread, as it takes a tenth of a second; whoever comes meanwhile waits for the same import.
         module = await asyncio.to_thread(import_module, "toolcrib.upstream.http_links")
         if self._http is None:
-            self._http = module.HttpLinks(self._user_agent)
+            self._http = module.HttpLinks(self._user_agent, self._sign_ins() if self._sign_ins is not None else None)
         return self._http

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from toolcrib.errors import AnswerTooLarge, ServerConnectionError, ToolcribError
 from toolcrib.upstream.asked_back import answer_server_request
 from toolcrib.upstream.http_call import VERSION_HEADER, Call, messages_in
-from toolcrib.upstream.http_client import HttpAddress, Reply
+from toolcrib.upstream.http_client import Bearer, HttpAddress, Reply
 from toolcrib.upstream.link import NotificationHandler, SessionExpired
 from toolcrib.upstream.listen_stream import ListenStream
 from toolcrib.upstream.mux import MOST_REPLIES_UNDER_WAY
@@ -61,9 +61,12 @@ class StreamableHttpLink:
         on_notification: NotificationHandler,
         max_body_bytes: int,
         now: Callable[[], float] = time.time,
+        bearer: Bearer | None = None,
     ) -> StreamableHttpLink:
         """A link to `url`, with nothing sent yet; an address or header of no use raises NeedsConfiguration."""
-        return cls(HttpAddress(server, url, headers, client=client, now=now), on_notification, max_body_bytes)
+        return cls(
+            HttpAddress(server, url, headers, client=client, now=now, bearer=bearer), on_notification, max_body_bytes
+        )
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
         call = Call(id, method, headers)

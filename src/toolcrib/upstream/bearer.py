@@ -1,0 +1,206 @@
+"""The token of one sign-in in this process: renewed before it ends, once for all who use it, and across processes.
+
+A request takes the token that is there when it is sent, and running calls never notice a renewal. Only a request that finds
+the token expired waits for a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from weakref import WeakSet
+
+from toolcrib.errors import SignInRequired, SignInUnavailable, StoreUnavailable
+from toolcrib.masking.known import KnownSecrets
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.spans import MASK
+from toolcrib.signin.challenge import Challenge, joined_scopes
+from toolcrib.signin.judge import Unavailable
+from toolcrib.signin.record import SignIn, Tokens
+from toolcrib.signin.store import SignInStore
+from toolcrib.telemetry.logs import mask_tokens_in_logs
+from toolcrib.upstream.http_errors import token_variable
+from toolcrib.upstream.sign_in_http import SignInHttp
+from toolcrib.upstream.token_request import renewed
+
+# Longer than a renewal may take: whoever waits finds what the other process brought.
+_LOCK_SECONDS = 15.0
+_FIRST_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 60.0
+# Of the values a sign-in had, so many are still covered in what is shown: answers may quote one that was just replaced.
+_COVERED_VALUES = 8
+
+
+class Bearer:
+    """What requests to one server are sent with; one for each sign-in and process."""
+
+    def __init__(self, key: str, store: SignInStore, http: SignInHttp, *, now: Callable[[], float] = time.time) -> None:
+        self._key = key
+        self._store = store
+        self._http = http
+        self._now = now
+        self._record: SignIn | None = None
+        self._renewal: asyncio.Task[Unavailable | None] | None = None
+        self._trouble: Unavailable | None = None
+        self._not_before = 0.0
+        self._fruitless = 0
+        # A token that was given because the one before was refused: if it is refused too, renewing does not help.
+        self._given_after_refusal = ""
+        self._covered: deque[str] = deque(maxlen=_COVERED_VALUES)
+        self._maskers: WeakSet[Masker] = WeakSet()
+
+    async def look(self) -> None:
+        """Take over what is kept now, by whichever process; raises StoreUnavailable."""
+        self._take(await asyncio.to_thread(self._store.get, self._key))
+
+    def cover_in(self, masker: Masker) -> None:
+        """Have this masker know our tokens, now and later."""
+        self._maskers.add(masker)
+        masker.also(self._secrets())
+
+    async def header(self, server: str) -> str:
+        """The value of the Authorization header; empty where nobody has signed in."""
+        tokens = self._tokens
+        if tokens is None:
+            return ""
+        if tokens.refresh and tokens.is_due(self._now()):
+            if tokens.is_expired(self._now()):
+                tokens = await self._renewed(server, tokens)
+            else:
+                self._start_renewal(tokens)
+        return f"Bearer {tokens.access}"
+
+    async def refused(self, server: str, sent: str, status: int, told: str) -> bool:
+        """Whether a request that was refused should be sent once more; `told` is the WWW-Authenticate header.
+
+        Raises SignInRequired where only a person can help, and SignInUnavailable where nobody can at the moment.
+        """
+        challenge = Challenge.of(told)
+        if not challenge.wants_token:
+            return False
+        if status == 403:
+            raise self._required(server, challenge)
+        await self._look_or_tell(server)
+        tokens = self._tokens
+        if tokens is None:
+            raise self._required(server, challenge)
+        if sent != f"Bearer {tokens.access}":
+            return True
+        if not tokens.refresh or tokens.access == self._given_after_refusal:
+            raise self._required(server, challenge)
+        self._given_after_refusal = (await self._renewed(server, tokens)).access
+        return True
+
+    async def close(self) -> None:
+        """Wait for a renewal that is under way: its answer may be the only one that brings the next refresh token."""
+        if self._renewal is not None:
+            await asyncio.wait({self._renewal})
+
+    @property
+    def _tokens(self) -> Tokens | None:
+        return self._record.tokens if self._record is not None else None
+
+    async def _renewed(self, server: str, stale: Tokens) -> Tokens:
+        """The tokens that took the place of `stale`."""
+        # Whoever gives up waiting leaves the renewal to the others.
+        trouble = await asyncio.shield(self._start_renewal(stale))
+        tokens = self._tokens
+        if tokens is None:
+            raise self._required(server, Challenge())
+        if trouble is not None and tokens.access == stale.access:
+            raise _unavailable(server, trouble.reason, max(self._not_before - self._now(), 0.0))
+        return tokens
+
+    def _start_renewal(self, stale: Tokens) -> asyncio.Task[Unavailable | None]:
+        if self._renewal is None or self._renewal.done():
+            self._renewal = asyncio.create_task(self._renew(stale), name=f"renew sign-in {self._key}")
+        return self._renewal
+
+    async def _renew(self, stale: Tokens) -> Unavailable | None:
+        if self._tokens is not None and self._tokens.access != stale.access:
+            return None
+        if self._now() < self._not_before:
+            return self._trouble
+        try:
+            self._trouble = await self._renew_alone(stale)
+        except StoreUnavailable as problem:
+            self._trouble = Unavailable(problem.message)
+        self._plan_next_try()
+        return self._trouble
+
+    async def _renew_alone(self, stale: Tokens) -> Unavailable | None:
+        """Renew while no other process does; one that was faster has done the work."""
+        lock = self._store.locked(self._key, _LOCK_SECONDS)
+        is_ours = await asyncio.to_thread(lock.__enter__)
+        try:
+            await self.look()
+            record = self._record
+            if record is None or record.tokens is None or record.tokens.access != stale.access:
+                return None
+            if not is_ours:
+                return Unavailable("another program is renewing the sign-in")
+            verdict = await renewed(self._http, record, self._now())
+            if isinstance(verdict, Unavailable):
+                return verdict
+            # First: even if it can't be written down, it is what counts now.
+            self._take(verdict.record)
+            await asyncio.to_thread(self._store.put, verdict.record)
+            return None
+        finally:
+            await asyncio.to_thread(lock.__exit__, None, None, None)
+
+    def _plan_next_try(self) -> None:
+        if self._trouble is None:
+            self._fruitless, self._not_before = 0, 0.0
+            return
+        wait = min(_FIRST_WAIT_SECONDS * 2.0 ** min(self._fruitless, 10), _LONGEST_WAIT_SECONDS)
+        asked = min(self._trouble.retry_after_seconds or 0.0, _LONGEST_WAIT_SECONDS)
+        self._fruitless += 1
+        self._not_before = self._now() + max(wait, asked)
+
+    def _take(self, record: SignIn | None) -> None:
+        self._record = record
+        fresh = [value for value in (record.secret_values if record is not None else ()) if value not in self._covered]
+        if fresh:
+            self._covered.extend(fresh)
+            mask_tokens_in_logs(self._key, self._secrets())
+            for masker in self._maskers:
+                masker.also(self._secrets())
+
+    def _secrets(self) -> KnownSecrets:
+        return KnownSecrets(dict.fromkeys(self._covered, MASK))
+
+    async def _look_or_tell(self, server: str) -> None:
+        try:
+            await self.look()
+        except StoreUnavailable as problem:
+            raise _unavailable(server, problem.message, 0.0, problem.hint) from problem
+
+    def _required(self, server: str, challenge: Challenge) -> SignInRequired:
+        tokens, ended = self._tokens, self._record.ended_because if self._record is not None else ""
+        if tokens is not None and challenge.error == "insufficient_scope":
+            scopes = joined_scopes(tokens.scope, challenge.scope)
+            return sign_in_required(server, "the sign-in does not allow this", scopes=scopes)
+        if tokens is not None:
+            return sign_in_required(server, "the sign-in is not accepted any more", scopes=challenge.scope)
+        return sign_in_required(server, ended or "nobody has signed in yet", scopes=challenge.scope, is_first=not ended)
+
+
+def sign_in_required(server: str, why: str, *, scopes: str = "", is_first: bool = False) -> SignInRequired:
+    """The error that names the command."""
+    wanted = f' --scopes "{scopes}"' if why == "the sign-in does not allow this" and scopes else ""
+    hint = f"Run `toolcrib login {server}{wanted}`, then try again."
+    if is_first:
+        hint += f" If it takes a fixed token instead, set {token_variable(server)}."
+    return SignInRequired(f"{server} wants a sign-in: {why}", server=server, scopes=scopes, hint=hint)
+
+
+def _unavailable(server: str, reason: str, wait: float, hint: str = "") -> SignInUnavailable:
+    return SignInUnavailable(
+        f"the token for {server} has run out and can't be renewed now: {reason}",
+        server=server,
+        hint=hint or "Try again later. The sign-in itself still holds.",
+        retryAfterSeconds=round(wait, 1),
+    )
