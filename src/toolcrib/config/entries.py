@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
+from toolcrib.config.sign_in_entry import sign_in_options
 from toolcrib.config.values import Reader, join
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.peer_id import is_peer_id
@@ -26,6 +27,7 @@ from toolcrib.model.server import (
     Transport,
     likely_transport,
 )
+from toolcrib.model.sign_in_options import SignInOptions
 
 ENTRY_KEYS: Mapping[str, str] = {
     "name": "The server's name; in a map the key is the name, and this its title.",
@@ -51,6 +53,7 @@ ENTRY_KEYS: Mapping[str, str] = {
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
     "share": "`always`: all clients share one process, whatever folder they are in. `never`: each client session gets its own. `auto` (the default): [as fits the server](sharing.md).",
+    "oauth": "`false`: nobody [signs in](sign-in.md) to this server. Or a map that says how: [its keys](#oauth).",
     "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
     " `parameters` (a list of `name`, `type`, `description`, `required`).",
 }
@@ -100,6 +103,7 @@ class EntryReader(Reader):
             declared_tools=declared_tools(self),
             origin=self.origin,
             share=self._share(),
+            oauth=self._oauth(),
         )
         return None if self.problems else spec
 
@@ -120,6 +124,11 @@ class EntryReader(Reader):
                 return word
         self.fail("share", f"expected {' or '.join(SHARES)}, found another word")
         return SHARES[0]
+
+    def _oauth(self) -> SignInOptions:
+        options, notes = sign_in_options(self)
+        self.notes.extend(notes)
+        return options
 
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")

@@ -68,7 +68,7 @@ def may_sign_in(spec: ServerSpec, given: Mapping[str, str]) -> bool:
     """
     if not isinstance(spec.launch, RemoteLaunch) or spec.is_foreign or is_peer_address(spec.launch.url):
         return False
-    return not any(name.lower() == "authorization" for name in given)
+    return spec.oauth.is_allowed and not any(name.lower() == "authorization" for name in given)
 
 
 def _folder(spec: ServerSpec, launch: Launch) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.config.sign_in_entry import written_options
 from toolcrib.model.server import DeclaredTool, Launch, ServerSpec, StdioLaunch
 
 
@@ -21,6 +22,7 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "denyTools": list(spec.deny_tools),
         "prefix": spec.prefix,
         "share": "" if spec.share == "auto" else spec.share,
+        "oauth": written_options(spec.oauth),
         "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}

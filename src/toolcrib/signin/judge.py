@@ -47,7 +47,7 @@ Verdict = Renewed | Ended | Unavailable
 
 def judge(status: int, body: bytes, record: SignIn, now: float) -> Verdict:
     """The verdict on an answer to a request for new tokens."""
-    said = _object_in(body)
+    said = object_in(body)
     if status == 200:
         tokens = tokens_in(said, now, before=record.tokens)
         if tokens is None:
@@ -85,7 +85,8 @@ def _expiry(stated: Any, now: float) -> float | None:
     return now + min(seconds, _LONGEST_LIFE_SECONDS) if seconds > 0 else None
 
 
-def _object_in(body: bytes) -> dict[str, Any]:
+def object_in(body: bytes) -> dict[str, Any]:
+    """The JSON object in an answer; an empty one for anything else."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):

@@ -51,6 +51,8 @@ class Registration(_Quiet, frozen=True, kw_only=True, rename="camel"):
     method: str = "none"
     redirect: str = ""
     issuer: str = ""
+    # For which kind of sign-in it was made; one that a person made by hand may be good for any.
+    grant: Grant | None = None
 
 
 class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +85,12 @@ class SignIn(_Quiet, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     @property
     def key(self) -> str:
         return record_key(self.resource, self.account)
+
+    @property
+    def is_renewable(self) -> bool:
+        """Whether new tokens can be had without a person."""
+        by_itself = self.grant == "client_credentials" and self.registration is not None
+        return self.tokens is not None and (bool(self.tokens.refresh) or by_itself)
 
     @property
     def secret_values(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from weakref import WeakSet
 
 from toolcrib.errors import SignInRequired, SignInUnavailable, StoreUnavailable
@@ -25,10 +26,13 @@ from toolcrib.upstream.http_errors import token_variable
 from toolcrib.upstream.sign_in_http import SignInHttp
 from toolcrib.upstream.token_request import renewed
 
+_TOO_LITTLE = "the sign-in does not allow this"
 # Longer than a renewal may take: whoever waits finds what the other process brought.
 _LOCK_SECONDS = 15.0
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 60.0
+# How long what was read is used before the store is looked at again, beside the requests: somebody may have signed out.
+_LOOK_SECONDS = 5.0
 # Of the values a sign-in had, so many are still covered in what is shown: answers may quote one that was just replaced.
 _COVERED_VALUES = 8
 
@@ -42,6 +46,8 @@ class Bearer:
         self._http = http
         self._now = now
         self._record: SignIn | None = None
+        self._looked_at = 0.0
+        self._looking: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[Unavailable | None] | None = None
         self._trouble: Unavailable | None = None
         self._not_before = 0.0
@@ -53,6 +59,7 @@ class Bearer:
 
     async def look(self) -> None:
         """Take over what is kept now, by whichever process; raises StoreUnavailable."""
+        self._looked_at = self._now()
         self._take(await asyncio.to_thread(self._store.get, self._key))
 
     def cover_in(self, masker: Masker) -> None:
@@ -62,10 +69,13 @@ class Bearer:
 
     async def header(self, server: str) -> str:
         """The value of the Authorization header; empty where nobody has signed in."""
+        if self._now() - self._looked_at > _LOOK_SECONDS:
+            self._looked_at = self._now()
+            self._looking = asyncio.create_task(self._look_aside())
         tokens = self._tokens
         if tokens is None:
             return ""
-        if tokens.refresh and tokens.is_due(self._now()):
+        if self._is_renewable and tokens.is_due(self._now()):
             if tokens.is_expired(self._now()):
                 tokens = await self._renewed(server, tokens)
             else:
@@ -88,19 +98,23 @@ class Bearer:
             raise self._required(server, challenge)
         if sent != f"Bearer {tokens.access}":
             return True
-        if not tokens.refresh or tokens.access == self._given_after_refusal:
+        if not self._is_renewable or tokens.access == self._given_after_refusal:
             raise self._required(server, challenge)
         self._given_after_refusal = (await self._renewed(server, tokens)).access
         return True
 
     async def close(self) -> None:
         """Wait for a renewal that is under way: its answer may be the only one that brings the next refresh token."""
-        if self._renewal is not None:
-            await asyncio.wait({self._renewal})
+        if under_way := {task for task in (self._renewal, self._looking) if task is not None}:
+            await asyncio.wait(under_way)
 
     @property
     def _tokens(self) -> Tokens | None:
         return self._record.tokens if self._record is not None else None
+
+    @property
+    def _is_renewable(self) -> bool:
+        return self._record is not None and self._record.is_renewable
 
     async def _renewed(self, server: str, stale: Tokens) -> Tokens:
         """The tokens that took the place of `stale`."""
@@ -172,6 +186,12 @@ class Bearer:
     def _secrets(self) -> KnownSecrets:
         return KnownSecrets(dict.fromkeys(self._covered, MASK))
 
+    async def _look_aside(self) -> None:
+        """Take over what is kept now, unless it is being renewed; what can't be read now is used on."""
+        if self._renewal is None or self._renewal.done():
+            with suppress(StoreUnavailable):
+                await self.look()
+
     async def _look_or_tell(self, server: str) -> None:
         try:
             await self.look()
@@ -182,19 +202,20 @@ class Bearer:
         tokens, ended = self._tokens, self._record.ended_because if self._record is not None else ""
         if tokens is not None and challenge.error == "insufficient_scope":
             scopes = joined_scopes(tokens.scope, challenge.scope)
-            return sign_in_required(server, "the sign-in does not allow this", scopes=scopes)
+            return sign_in_required(server, _TOO_LITTLE, scopes=scopes)
         if tokens is not None:
             return sign_in_required(server, "the sign-in is not accepted any more", scopes=challenge.scope)
         return sign_in_required(server, ended or "nobody has signed in yet", scopes=challenge.scope, is_first=not ended)
 
 
 def sign_in_required(server: str, why: str, *, scopes: str = "", is_first: bool = False) -> SignInRequired:
-    """The error that names the command."""
-    wanted = f' --scopes "{scopes}"' if why == "the sign-in does not allow this" and scopes else ""
-    hint = f"Run `toolcrib login {server}{wanted}`, then try again."
+    """The error that names the command; `scopes` are those that the sign-in needs."""
+    wanted = f' --scopes "{scopes}"' if why == _TOO_LITTLE and scopes else ""
+    command = f"`toolcrib login {server}{wanted}`"
+    hint = f"Ask the person to run {command}, then try again."
     if is_first:
-        hint += f" If it takes a fixed token instead, set {token_variable(server)}."
-    return SignInRequired(f"{server} wants a sign-in: {why}", server=server, scopes=scopes, hint=hint)
+        hint += f" If the server takes a fixed token instead, they set {token_variable(server)}."
+    return SignInRequired(f"{server} wants a sign-in, {command}: {why}", server=server, scopes=scopes, hint=hint)
 
 
 def _unavailable(server: str, reason: str, wait: float, hint: str = "") -> SignInUnavailable:

@@ -81,7 +81,7 @@ class LinkOpener:
         limits = self._limits()
         bearer = None
         if may_sign_in(spec, ready.given):
-            bearer = await http.bearer(spec.name, launch, "", limits, ready.masker)
+            bearer = await http.bearer(spec.name, launch, spec.oauth.account, limits, ready.masker)
         return await http.open(spec.name, launch, ready.given, on_notification, limits, bearer)
 
     async def _reach(self, server: str, peer_id: str, on_notification: NotificationHandler) -> Link:

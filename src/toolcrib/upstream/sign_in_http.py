@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import httpx2
 
 from toolcrib.signin.addresses import check_place, check_shape, port_of
+from toolcrib.signin.challenge import Challenge
 from toolcrib.upstream.outbound import Resolve, addresses_of
 
 _REQUEST_SECONDS = 10.0
 _MOST_BYTES = 256 * 1024
+_HELLO = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"toolcrib","version":"1"}}}'
+)
 # What describes a body that has been unpacked by now.
 _UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -44,6 +50,16 @@ class SignInHttp:
         whole = httpx2.Response(response.status_code, headers=headers, content=body, request=request)
         whole.next_request = response.next_request
         return whole
+
+    async def challenge(self, headers: Mapping[str, str]) -> Challenge:
+        """What the server says when it is asked without a token; nothing is known where it does not refuse."""
+        asked = {**headers, "accept": "application/json, text/event-stream", "content-type": "application/json"}
+        request = self._client.build_request("POST", self._resource, headers=asked, content=_HELLO)
+        async with asyncio.timeout(_REQUEST_SECONDS):
+            response = await self._client.send(request, stream=True, auth=None, follow_redirects=False)
+            await response.aclose()
+        told = response.headers.get("www-authenticate", "") if response.status_code in (401, 403) else ""
+        return Challenge.of(told)
 
     async def post(self, url: str, form: dict[str, str], headers: dict[str, str]) -> httpx2.Response:
         """The answer to a form."""

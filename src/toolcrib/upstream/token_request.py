@@ -16,11 +16,8 @@ from toolcrib.upstream.sign_in_http import SignInHttp
 
 async def renewed(http: SignInHttp, record: SignIn, now: float) -> Verdict:
     """What became of a sign-in whose tokens were to be renewed; an outage is no verdict on it."""
-    assert record.tokens is not None
-    form = {"grant_type": "refresh_token", "refresh_token": record.tokens.refresh}
-    if record.indicator:
-        form["resource"] = record.indicator
-    headers = _prove(record.registration, form)
+    form = _form(record)
+    headers = prove(record.registration, form)
     url = record.endpoints.token
     try:
         response = await http.post(url, form, headers)
@@ -43,7 +40,7 @@ async def revoke(http: SignInHttp, record: SignIn) -> bool:
         return False
     kind = "refresh_token" if record.tokens.refresh else "access_token"
     form = {"token": record.tokens.refresh or record.tokens.access, "token_type_hint": kind}
-    headers = _prove(record.registration, form)
+    headers = prove(record.registration, form)
     try:
         response = await http.post(record.endpoints.revocation, form, headers)
     except (httpx2.HTTPError, httpx2.InvalidURL, AddressRefused, TimeoutError, ValueError):
@@ -51,7 +48,16 @@ async def revoke(http: SignInHttp, record: SignIn) -> bool:
     return response.status_code == 200
 
 
-def _prove(registration: Registration | None, form: dict[str, str]) -> dict[str, str]:
+def _form(record: SignIn) -> dict[str, str]:
+    assert record.tokens is not None
+    form = {"resource": record.indicator} if record.indicator else {}
+    if record.grant != "client_credentials":
+        return {**form, "grant_type": "refresh_token", "refresh_token": record.tokens.refresh}
+    scope = {"scope": record.tokens.scope} if record.tokens.scope else {}
+    return {**form, **scope, "grant_type": "client_credentials"}
+
+
+def prove(registration: Registration | None, form: dict[str, str]) -> dict[str, str]:
     """Say who we are, in the form or in headers, the way the registration asks for."""
     if registration is None:
         return {}

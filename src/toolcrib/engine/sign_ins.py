@@ -1,0 +1,248 @@
+"""Signing in to servers and out again, as commands ask for it; what servers then get is up to their links."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
+from toolcrib.config.os_keyring import OsKeyring
+from toolcrib.config.paths import Paths
+from toolcrib.config.references import References
+from toolcrib.config.settings import Settings
+from toolcrib.engine.from_settings import sign_in_files
+from toolcrib.errors import ConfigurationError, NeedsConfiguration, SignInFailed, StoreUnavailable
+from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
+from toolcrib.model.sign_in_options import SignInOptions
+from toolcrib.signin.record import Registration, SecretsIn, SignIn, canonical_resource, record_key
+from toolcrib.upstream.callback import Callback
+from toolcrib.upstream.http_client import open_http_client
+from toolcrib.upstream.sign_in_http import SignInHttp
+from toolcrib.upstream.token_request import revoke
+from toolcrib.version import VERSION
+
+if TYPE_CHECKING:
+    from toolcrib.upstream.sign_in_flow import SignInWish
+
+# As long as another process may take to renew what we are about to replace.
+_LOCK_SECONDS = 15.0
+
+
+class Guide(Protocol):
+    """Leads a person through a sign-in."""
+
+    async def show(self, url: str, take: Callable[[str], bool]) -> None:
+        """Show the page where they sign in; `take` is given the address they were sent to, if they bring it themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedOut:
+    """What became of a sign-in that was ended: whether there was one, and whether the service was told."""
+
+    was_there: bool
+    is_revoked: bool = False
+
+
+class SignIns:
+    """The sign-ins of a person, under their settings."""
+
+    def __init__(
+        self, settings: Settings, paths: Paths, env: Mapping[str, str], *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._settings = settings
+        self._env = env
+        self._now = now
+        self._store = sign_in_files(paths)
+
+    async def sign_in(self, spec: ServerSpec, guide: Guide, *, scopes: str = "", account: str | None = None) -> SignIn:
+        """Sign in, and keep it for all processes; raises SignInFailed."""
+        ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
+        resource = _resource_of(spec, ready)
+        options = self._resolved(spec)
+        chosen = options.account if account is None else account
+        before = await asyncio.to_thread(self._kept, resource, chosen)
+        known = _by_hand(options) or (before.registration if before is not None else None)
+        async with self._http(resource) as http, self._callback(spec, known) as (callback, is_where_it_was):
+            flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
+            wish: SignInWish = flow_code.SignInWish(
+                server=spec.name,
+                resource=resource,
+                account=chosen,
+                scopes=scopes or options.scopes,
+                client_name=self._settings.oauth_client_name,
+                client_metadata_url=self._settings.oauth_client_metadata_url,
+                redirect=callback.redirect,
+                registration=known if is_where_it_was else None,
+            )
+            record = await self._flown(flow_code, wish, http, callback, guide, ready.given)
+        return await asyncio.to_thread(self._keep, record)
+
+    async def sign_out(self, spec: ServerSpec, *, account: str | None = None, forget_client: bool = False) -> SignedOut:
+        """End a sign-in: where it came from, if that is offered, and here in any case."""
+        ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
+        resource = _resource_of(spec, ready)
+        key = record_key(resource, spec.oauth.account if account is None else account)
+        record = await asyncio.to_thread(self._kept_or_unreadable, key)
+        if record is None:
+            return SignedOut(was_there=False)
+        async with self._http(resource) as http:
+            is_revoked = await revoke(http, record)
+        await asyncio.to_thread(self._forget, record, forget_client=forget_client)
+        return SignedOut(was_there=record.tokens is not None, is_revoked=is_revoked)
+
+    async def _flown(
+        self,
+        flow_code: ModuleType,
+        wish: SignInWish,
+        http: SignInHttp,
+        callback: Callback,
+        guide: Guide,
+        headers: Mapping[str, str],
+    ) -> SignIn:
+        async def send_to(url: str, state: str) -> None:
+            callback.expect(state)
+            await guide.show(url, callback.take)
+
+        async def comes_back() -> dict[str, str]:
+            seconds = self._settings.oauth_login_timeout_seconds
+            try:
+                async with asyncio.timeout(seconds):
+                    return await callback.answer()
+            except TimeoutError:
+                raise _failed(
+                    wish.server, "timeout", f"nobody came back from the browser within {seconds:g} s"
+                ) from None
+
+        flow = flow_code.SignInFlow(wish, http, self._now)
+        record: SignIn = await flow.run(headers, flow_code.Person(send_to, comes_back))
+        return record
+
+    def _resolved(self, spec: ServerSpec) -> SignInOptions:
+        """The entry's options with its references resolved."""
+        references = References(self._env if spec.site is None else spec.site.env, OsKeyring().get)
+        options = spec.oauth
+        resolved = SignInOptions(
+            account=options.account,
+            grant=options.grant,
+            scopes=references.resolved(options.scopes),
+            client_id=references.resolved(options.client_id),
+            client_secret=references.resolved(options.client_secret),
+            issuer=references.resolved(options.issuer),
+            callback_port=options.callback_port,
+        )
+        if references.missing:
+            names = ", ".join(dict.fromkeys(references.missing))
+            raise NeedsConfiguration(f"signing in to {spec.name} needs {names}", server=spec.name)
+        return resolved
+
+    @asynccontextmanager
+    async def _http(self, resource: str) -> AsyncIterator[SignInHttp]:
+        client = await asyncio.to_thread(
+            open_http_client,
+            user_agent=f"toolcrib/{VERSION}",
+            connect_seconds=self._settings.connect_timeout_seconds,
+        )
+        async with client:
+            yield SignInHttp(client, resource)
+
+    @asynccontextmanager
+    async def _callback(self, spec: ServerSpec, known: Registration | None) -> AsyncIterator[tuple[Callback, bool]]:
+        """Where the browser comes back to, and whether a known client may be used with it."""
+        callback = Callback()
+        stated = spec.oauth.callback_port or self._settings.oauth_callback_port
+        try:
+            yield callback, await _listening(spec.name, callback, known, stated)
+        finally:
+            await callback.close()
+
+    def _kept(self, resource: str, account: str) -> SignIn | None:
+        """The sign-in of before; one that can't be read is made anew."""
+        try:
+            return self._store.get(record_key(resource, account))
+        except StoreUnavailable:
+            return None
+
+    def _kept_or_unreadable(self, key: str) -> SignIn | None:
+        try:
+            return self._store.get(key)
+        except StoreUnavailable:
+            self._store.drop(key)
+            return None
+
+    def _keep(self, record: SignIn) -> SignIn:
+        chosen = msgspec.structs.replace(record, secrets=self._place(record.server))
+        with self._store.locked(record.key, _LOCK_SECONDS):
+            return self._store.put(chosen)
+
+    def _place(self, server: str) -> SecretsIn:
+        wanted = self._settings.oauth_store
+        if wanted == "file":
+            return "file"
+        try:
+            OsKeyring().require()
+        except ConfigurationError as problem:
+            if wanted == "auto":
+                return "file"
+            hint = "Install `toolcrib[keyring]`, or set oauth.store to file."
+            raise _failed(server, "keyring", problem.problems[0].message, hint) from None
+        return "keyring"
+
+    def _forget(self, record: SignIn, *, forget_client: bool) -> None:
+        with self._store.locked(record.key, _LOCK_SECONDS):
+            if forget_client or record.registration is None:
+                self._store.drop(record.key)
+            else:
+                self._store.put(record.ended("you signed out"))
+
+
+def _resource_of(spec: ServerSpec, ready: ReadyLaunch) -> str:
+    """The address to sign in at; raises SignInFailed where signing in makes no sense."""
+    launch = ready.launch
+    if isinstance(launch, StdioLaunch):
+        raise _failed(spec.name, "not_remote", "it is a program on this machine, and signs in by itself if it has to")
+    assert isinstance(launch, RemoteLaunch)
+    if not spec.oauth.is_allowed:
+        raise _failed(spec.name, "not_allowed", "its entry says `oauth: false`")
+    if not may_sign_in(spec, ready.given):
+        hint = "Remove the Authorization header from its entry, or the variable with its token, to sign in instead."
+        raise _failed(spec.name, "has_token", "it gets a token from its entry or from a variable", hint)
+    return canonical_resource(launch.url)
+
+
+def _by_hand(options: SignInOptions) -> Registration | None:
+    """The client that a person registered themselves."""
+    if not options.client_id:
+        return None
+    method = "" if options.client_secret else "none"
+    return Registration(id=options.client_id, secret=options.client_secret, method=method, issuer=options.issuer)
+
+
+async def _listening(server: str, callback: Callback, known: Registration | None, stated: int) -> bool:
+    """Listen where the known client is registered for, else where the settings say, else anywhere."""
+    registered = urlsplit(known.redirect).port if known is not None and known.redirect else None
+    if registered is not None and stated in (0, registered):
+        try:
+            await callback.listen(registered)
+        except OSError:
+            pass  # The port is taken: another one, for which we register anew.
+        else:
+            return True
+    try:
+        await callback.listen(stated)
+    except OSError as problem:
+        hint = "Close the program that uses it, or choose another oauth.callbackPort."
+        raise _failed(server, "port", f"port {stated} can't be listened on: {problem.strerror}", hint) from None
+    return registered is None
+
+
+def _failed(server: str, reason: str, message: str, hint: str = "") -> SignInFailed:
+    return SignInFailed(f"the sign-in to {server} failed: {message}", server=server, reason=reason, hint=hint)
