@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,39 +9,13 @@ import httpx2
 import pytest
 
 from tests.signin.house import House
+from tests.signin.people import Browser, signed_in
 from tests.upstream.http_servers import Out, Script, Seen, serve
-from toolcrib.config.load import load_settings
 from toolcrib.engine.open_gateway import open_gateway
-from toolcrib.engine.sign_ins import SignIns
 from toolcrib.errors import AuthenticationFailed, SignInFailed
 from toolcrib.model.server import FROM_PROPOSAL, FROM_REGISTRY, GIVEN_AUTH, Origin, RemoteLaunch, ServerSpec
-from toolcrib.signin.record import SignIn, Tokens
+from toolcrib.signin.record import Tokens
 from toolcrib.upstream.sign_in_http import SignInHttp
-
-
-class Browser:
-    """A person who goes where they are sent; `visit` may be another way to go there."""
-
-    def __init__(self, visit: Callable[[str], Any] | None = None) -> None:
-        self.shown: list[str] = []
-        self._visit = visit or self._follow
-        self._going: list[asyncio.Task[Any]] = []
-
-    async def show(self, url: str, _take: Callable[[str], bool]) -> None:
-        self.shown.append(url)
-        self._going.append(asyncio.create_task(self._visit(url)))
-
-    async def _follow(self, url: str) -> None:
-        async with httpx2.AsyncClient(follow_redirects=True) as client:
-            await client.get(url)
-
-
-async def signed_in(house: House, browser: Browser | None = None, **more: Any) -> SignIn:
-    settings = load_settings(house.configure(), env=os.environ)
-    async with asyncio.timeout(20):
-        return await SignIns(settings, house.paths, os.environ).sign_in(
-            settings.servers[0], browser or Browser(), **more
-        )
 
 
 async def reason_of(house: House, browser: Browser | None = None) -> str:

@@ -49,6 +49,12 @@ class OnTerminal:
             self._take_pasted(self.typed, take)
         err.stream.flush()
 
+    async def show_code(self, url: str, code: str) -> None:
+        err = self.output.err
+        err.paragraph(f"To sign in to {self.server}, open this page on any machine, and type in the code {code}:")
+        err.write(clean(url))
+        err.stream.flush()
+
     def _take_pasted(self, typed: IO[str], take: Callable[[str], bool]) -> None:
         loop = asyncio.get_running_loop()
 
@@ -93,7 +99,9 @@ async def _sign_in(
     here = around(options)
     guide = OnTerminal(output, spec.name, not options.no_browser, here.stdin)
     sign_ins = SignIns(settings, Paths.of(here.env), here.env)
-    record = await sign_ins.sign_in(spec, guide, scopes=options.scopes or "", account=options.account)
+    record = await sign_ins.sign_in(
+        spec, guide, scopes=options.scopes or "", account=options.account, prefers_device=options.no_browser
+    )
     return record, await _tools_of(here, settings, spec.name)
 
 

@@ -78,7 +78,7 @@ def add_logout(commands: Commands) -> None:
         commands,
         "logout",
         "end a sign-in to a server",
-        description="End a sign-in: the service is told if it takes that, and the tokens are deleted in any case.",
+        description="End a sign-in: Toolcrib tells the service, if it accepts that, and deletes the tokens in any case.",
     )
     parser.add_argument("server", metavar="SERVER", help="name of the server")
     parser.add_argument("--forget-client", action="store_true", help="forget how Toolcrib is registered there, too")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import secrets
@@ -29,6 +30,7 @@ from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
 
 if TYPE_CHECKING:
+    from toolcrib.signin.record import SignIn
     from toolcrib.signin.store import SignInStore
 
 log = logging.getLogger(__name__)
@@ -70,6 +72,13 @@ def link_opener(
     settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str], routes: PeerRoutes | None = None
 ) -> LinkOpener:
     """Our own transports, under the settings in force when a link is opened."""
+
+    async def sign_in_alone(spec: ServerSpec) -> SignIn:
+        # Loaded now: hardly anybody signs in without a person.
+        code = await asyncio.to_thread(import_module, "toolcrib.engine.sign_ins")
+        record: SignIn = await code.SignIns(settings(), paths, env).sign_in(spec, None)
+        return record
+
     return LinkOpener(
         env=env,
         logs_dir=paths.logs_dir,
@@ -78,6 +87,7 @@ def link_opener(
         from_keyring=OsKeyring().get,
         routes=routes,
         sign_ins=lambda: sign_in_files(paths),
+        sign_in_alone=sign_in_alone,
     )
 
 

@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -27,11 +26,9 @@ from toolcrib.signin.record import Registration, SecretsIn, SignIn, canonical_re
 from toolcrib.upstream.callback import Callback
 from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.sign_in_http import SignInHttp
+from toolcrib.upstream.sign_in_wish import Person, SignInWish
 from toolcrib.upstream.token_request import revoke
 from toolcrib.version import VERSION
-
-if TYPE_CHECKING:
-    from toolcrib.upstream.sign_in_flow import SignInWish
 
 # As long as another process may take to renew what we are about to replace.
 _LOCK_SECONDS = 15.0
@@ -42,6 +39,9 @@ class Guide(Protocol):
 
     async def show(self, url: str, take: Callable[[str], bool]) -> None:
         """Show the page where they sign in; `take` is given the address they were sent to, if they bring it themselves."""
+
+    async def show_code(self, url: str, code: str) -> None:
+        """Show a code, and the page where they type it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +63,36 @@ class SignIns:
         self._now = now
         self._store = sign_in_files(paths)
 
-    async def sign_in(self, spec: ServerSpec, guide: Guide, *, scopes: str = "", account: str | None = None) -> SignIn:
-        """Sign in, and keep it for all processes; raises SignInFailed."""
+    async def sign_in(
+        self,
+        spec: ServerSpec,
+        guide: Guide | None,
+        *,
+        scopes: str = "",
+        account: str | None = None,
+        prefers_device: bool = False,
+    ) -> SignIn:
+        """Sign in, and keep it for all processes; raises SignInFailed. Client credentials need no guide."""
         ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
         resource = _resource_of(spec, ready)
         options = self._resolved(spec)
         chosen = options.account if account is None else account
         before = await asyncio.to_thread(self._kept, resource, chosen)
         known = _by_hand(options) or (before.registration if before is not None else None)
-        async with self._http(resource) as http, self._callback(spec, known) as (callback, is_where_it_was):
-            flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
-            wish: SignInWish = flow_code.SignInWish(
-                server=spec.name,
-                resource=resource,
-                account=chosen,
-                scopes=scopes or options.scopes,
-                client_name=self._settings.oauth_client_name,
-                client_metadata_url=self._settings.oauth_client_metadata_url,
-                redirect=callback.redirect,
-                registration=known if is_where_it_was else None,
-            )
-            record = await self._flown(flow_code, wish, http, callback, guide, ready.given)
+        wish = SignInWish(
+            server=spec.name,
+            resource=resource,
+            account=chosen,
+            grant=options.grant,
+            scopes=scopes or options.scopes,
+            client_name=self._settings.oauth_client_name,
+            client_metadata_url=self._settings.oauth_client_metadata_url,
+            seconds=self._settings.oauth_login_timeout_seconds,
+            prefers_device=prefers_device,
+            registration=known,
+        )
+        async with self._http(resource) as http:
+            record = await self._flown(wish, http, guide, spec, ready.given)
         return await asyncio.to_thread(self._keep, record)
 
     async def sign_out(self, spec: ServerSpec, *, account: str | None = None, forget_client: bool = False) -> SignedOut:
@@ -100,14 +109,21 @@ class SignIns:
         return SignedOut(was_there=record.tokens is not None, is_revoked=is_revoked)
 
     async def _flown(
-        self,
-        flow_code: ModuleType,
-        wish: SignInWish,
-        http: SignInHttp,
-        callback: Callback,
-        guide: Guide,
-        headers: Mapping[str, str],
+        self, wish: SignInWish, http: SignInHttp, guide: Guide | None, spec: ServerSpec, headers: Mapping[str, str]
     ) -> SignIn:
+        flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
+        if wish.grant == "client_credentials":
+            alone: SignIn = await flow_code.SignInFlow(wish, http, self._now).run(headers, None)
+            return alone
+        assert guide is not None
+        async with self._callback(spec, wish.registration) as (callback, is_where_it_was):
+            registration = wish.registration if is_where_it_was else None
+            there = replace(wish, redirect=callback.redirect, registration=registration)
+            flow = flow_code.SignInFlow(there, http, self._now)
+            record: SignIn = await flow.run(headers, self._person(wish.server, callback, guide))
+        return record
+
+    def _person(self, server: str, callback: Callback, guide: Guide) -> Person:
         async def send_to(url: str, state: str) -> None:
             callback.expect(state)
             await guide.show(url, callback.take)
@@ -118,13 +134,9 @@ class SignIns:
                 async with asyncio.timeout(seconds):
                     return await callback.answer()
             except TimeoutError:
-                raise _failed(
-                    wish.server, "timeout", f"nobody came back from the browser within {seconds:g} s"
-                ) from None
+                raise _failed(server, "timeout", f"nobody came back from the browser within {seconds:g} s") from None
 
-        flow = flow_code.SignInFlow(wish, http, self._now)
-        record: SignIn = await flow.run(headers, flow_code.Person(send_to, comes_back))
-        return record
+        return Person(send_to, comes_back, guide.show_code)
 
     def _resolved(self, spec: ServerSpec) -> SignInOptions:
         """The entry's options with its references resolved."""

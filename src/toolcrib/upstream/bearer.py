@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from weakref import WeakSet
 
-from toolcrib.errors import SignInRequired, SignInUnavailable, StoreUnavailable
+from toolcrib.errors import SignInFailed, SignInRequired, SignInUnavailable, StoreUnavailable
 from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.masker import Masker
 from toolcrib.masking.spans import MASK
@@ -37,6 +37,9 @@ _LOOK_SECONDS = 5.0
 _COVERED_VALUES = 8
 
 
+SignInAlone = Callable[[], Awaitable[SignIn]]
+
+
 class Bearer:
     """What requests to one server are sent with; one for each sign-in and process."""
 
@@ -56,6 +59,9 @@ class Bearer:
         self._given_after_refusal = ""
         self._covered: deque[str] = deque(maxlen=_COVERED_VALUES)
         self._maskers: WeakSet[Masker] = WeakSet()
+        # How to sign in where no person is needed.
+        self.sign_in_alone: SignInAlone | None = None
+        self._signing_in = asyncio.Lock()
 
     async def look(self) -> None:
         """Take over what is kept now, by whichever process; raises StoreUnavailable."""
@@ -90,15 +96,18 @@ class Bearer:
         challenge = Challenge.of(told)
         if not challenge.wants_token:
             return False
-        if status == 403:
-            raise self._required(server, challenge)
         await self._look_or_tell(server)
         tokens = self._tokens
+        if tokens is None and self.sign_in_alone is not None:
+            await self._signed_in_alone(server, self.sign_in_alone)
+            return True
         if tokens is None:
             raise self._required(server, challenge)
         if sent != f"Bearer {tokens.access}":
             return True
-        if not self._is_renewable or tokens.access == self._given_after_refusal:
+        # A new token would allow no more than this one.
+        is_too_little = status == 403
+        if is_too_little or not self._is_renewable or tokens.access == self._given_after_refusal:
             raise self._required(server, challenge)
         self._given_after_refusal = (await self._renewed(server, tokens)).access
         return True
@@ -126,6 +135,17 @@ class Bearer:
         if trouble is not None and tokens.access == stale.access:
             raise _unavailable(server, trouble.reason, max(self._not_before - self._now(), 0.0))
         return tokens
+
+    async def _signed_in_alone(self, server: str, sign_in: SignInAlone) -> None:
+        async with self._signing_in:
+            if self._tokens is not None:
+                return
+            try:
+                self._take(await sign_in())
+            except SignInFailed as problem:
+                if problem.reason == "unavailable":
+                    raise _unavailable(server, problem.message, 0.0) from problem
+                raise
 
     def _start_renewal(self, stale: Tokens) -> asyncio.Task[Unavailable | None]:
         if self._renewal is None or self._renewal.done():

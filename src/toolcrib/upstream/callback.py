@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import secrets
 from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
 _HOST = "127.0.0.1"
 _PATH = "/callback"
+# Systems give connections ports above these, and known services have ports below.
+_FIRST_PORT, _PORTS = 20_000, 10_000
+_TRIES = 10
 _HEAD_BYTES = 16 * 1024
 _HEAD_SECONDS = 10.0
 _MOST_PARAMETERS = 50
@@ -37,8 +41,18 @@ class Callback:
 
     async def listen(self, port: int) -> None:
         """Listen on this port, or on a free one if it is 0; raises OSError where it is taken."""
-        self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_HEAD_BYTES)
+        self._server = await (self._started(port) if port else self._started_anywhere())
         self.redirect = f"http://{_HOST}:{self._server.sockets[0].getsockname()[1]}{_PATH}"
+
+    async def _started(self, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, _HOST, port, limit=_HEAD_BYTES)
+
+    async def _started_anywhere(self) -> asyncio.Server:
+        """On a port that is likely to be free the next time too, since services may remember it."""
+        for _ in range(_TRIES):
+            with suppress(OSError):
+                return await self._started(_FIRST_PORT + secrets.randbelow(_PORTS))
+        return await self._started(0)
 
     def expect(self, state: str) -> None:
         """The answer to come belongs to the request that was made with this state."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import httpx2
 
 from toolcrib.masking.masker import Masker
-from toolcrib.model.server import RemoteLaunch
+from toolcrib.model.server import RemoteLaunch, ServerSpec
+from toolcrib.signin.record import SignIn
 from toolcrib.signin.store import SignInStore
 from toolcrib.upstream.bearers import Bearers
 from toolcrib.upstream.http_client import Bearer, open_http_client, request_timeout
@@ -58,12 +60,26 @@ class HttpLinks:
         )
 
     async def bearer(
-        self, server: str, launch: RemoteLaunch, account: str, limits: TransportLimits, masker: Masker
+        self,
+        spec: ServerSpec,
+        launch: RemoteLaunch,
+        limits: TransportLimits,
+        masker: Masker,
+        sign_in_alone: Callable[[ServerSpec], Awaitable[SignIn]] | None,
     ) -> Bearer | None:
         """Who signs in to this server; `masker` hears of its tokens."""
         if self._bearers is None:
             return None
-        bearer = await self._bearers.get(server, launch.url, account, await self._http_client(limits.connect_seconds))
+        alone = None
+        if spec.oauth.grant == "client_credentials" and sign_in_alone is not None:
+            alone = partial(sign_in_alone, spec)
+        bearer = await self._bearers.get(
+            spec.name,
+            launch.url,
+            spec.oauth.account,
+            await self._http_client(limits.connect_seconds),
+            alone,
+        )
         bearer.cover_in(masker)
         return bearer
 

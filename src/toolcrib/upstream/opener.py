@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -21,6 +21,7 @@ from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from toolcrib.signin.record import SignIn
     from toolcrib.signin.store import SignInStore
     from toolcrib.upstream.http_links import HttpLinks
 
@@ -50,6 +51,7 @@ class LinkOpener:
         from_keyring: FromKeyring = no_keyring,
         routes: PeerRoutes | None = None,
         sign_ins: Callable[[], SignInStore] | None = None,
+        sign_in_alone: Callable[[ServerSpec], Awaitable[SignIn]] | None = None,
     ) -> None:
         self._env = env
         self._from_keyring = from_keyring
@@ -58,6 +60,7 @@ class LinkOpener:
         self._user_agent = user_agent
         self._routes = routes
         self._sign_ins = sign_ins
+        self._sign_in_alone = sign_in_alone
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
@@ -81,7 +84,7 @@ class LinkOpener:
         limits = self._limits()
         bearer = None
         if may_sign_in(spec, ready.given):
-            bearer = await http.bearer(spec.name, launch, spec.oauth.account, limits, ready.masker)
+            bearer = await http.bearer(spec, launch, limits, ready.masker, self._sign_in_alone)
         return await http.open(spec.name, launch, ready.given, on_notification, limits, bearer)
 
     async def _reach(self, server: str, peer_id: str, on_notification: NotificationHandler) -> Link:

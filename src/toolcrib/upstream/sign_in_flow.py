@@ -7,25 +7,37 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
+import msgspec
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl, ValidationError
 
 from toolcrib.errors import SignInFailed
 from toolcrib.model.clean_text import clean
 from toolcrib.signin.addresses import AddressRefused
-from toolcrib.signin.challenge import Challenge, joined_scopes
-from toolcrib.signin.record import Endpoints, Grant, Registration, SignIn, Tokens
+from toolcrib.signin.challenge import Challenge
+from toolcrib.signin.record import Endpoints, Grant, SignIn, Tokens
+from toolcrib.upstream.device_flow import DEVICE_GRANT, DeviceRequest, device_tokens
 from toolcrib.upstream.http_errors import transport_error
+from toolcrib.upstream.sdk_provider import (
+    BrowserProvider,
+    ByDevice,
+    FlowStorage,
+    as_kept,
+    as_known,
+    indicator_of,
+    tokens_of,
+)
 from toolcrib.upstream.sign_in_http import SignInHttp
+from toolcrib.upstream.sign_in_wish import Person, SignInWish
 
 _MOST_CHARACTERS = 300
 _ENDPOINTS = (
@@ -36,31 +48,6 @@ _ENDPOINTS = (
     "device_authorization_endpoint",
 )
 _METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
-
-
-@dataclass(frozen=True, slots=True)
-class SignInWish:
-    """Where somebody signs in, as whom, and what for."""
-
-    server: str
-    resource: str
-    account: str = ""
-    grant: Grant = "code"
-    scopes: str = ""
-    client_name: str = "Toolcrib"
-    client_metadata_url: str = ""
-    redirect: str = ""
-    # Who we are to the service already: registered by hand, or at a sign-in before.
-    registration: Registration | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """How a person is sent to a page, and what they bring back from it."""
-
-    send_to: Callable[[str, str], Awaitable[None]]
-    """(address, state)"""
-    comes_back: Callable[[], Awaitable[dict[str, str]]]
 
 
 class SignInFlow:
@@ -74,32 +61,74 @@ class SignInFlow:
         logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
         self.metadata: dict[str, Any] = {}
 
-    async def run(self, headers: Mapping[str, str], person: Person) -> SignIn:
-        """The sign-in, not kept yet; `headers` are those that the server's entry gives. Raises SignInFailed."""
-        storage = _Storage(_as_known(self._wish.registration))
-        provider = _Provider(
-            self._wish.resource,
-            self._client_metadata(),
+    async def run(self, headers: Mapping[str, str], person: Person | None) -> SignIn:
+        """The sign-in, not kept yet; `headers` are those that the server's entry gives. Raises SignInFailed.
+
+        Client credentials need no person.
+        """
+        storage = FlowStorage(as_known(self._wish.registration))
+        provider = self._provider = self._new_provider(storage, person)
+        try:
+            await self._drive(provider, await self._http.challenge(headers))
+        except ByDevice:
+            assert person is not None
+            return await self._by_device(provider, storage, person)
+        except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as problem:
+            raise self._failed(problem) from problem
+        except (AddressRefused, TimeoutError, httpx2.HTTPError) as problem:
+            raise self._not_reached(problem) from problem
+        assert storage.tokens is not None
+        return self._record(provider, storage, tokens_of(storage.tokens, self._now()), self._wish.grant)
+
+    def _new_provider(self, storage: FlowStorage, person: Person | None) -> OAuthClientProvider:
+        wish = self._wish
+        if person is None:
+            assert wish.registration is not None
+            return ClientCredentialsOAuthProvider(
+                wish.resource,
+                storage,
+                client_id=wish.registration.id,
+                client_secret=wish.registration.secret,
+                issuer=wish.registration.issuer,
+            )
+        return BrowserProvider(
+            wish.resource,
+            OAuthClientMetadata(client_name=wish.client_name, redirect_uris=[AnyUrl(wish.redirect)]),
             storage,
             redirect_handler=lambda url: self._send(person, url),
             callback_handler=lambda: self._received(person),
-            client_metadata_url=self._wish.client_metadata_url or None,
+            client_metadata_url=wish.client_metadata_url or None,
+        )
+
+    @property
+    def _uses_device(self) -> bool:
+        """Whether the service offers what is wanted: a code to type in elsewhere."""
+        is_wanted = self._wish.grant == "device" or (self._wish.grant == "code" and self._wish.prefers_device)
+        return is_wanted and isinstance(self.metadata.get("device_authorization_endpoint"), str)
+
+    async def _by_device(self, provider: OAuthClientProvider, storage: FlowStorage, person: Person) -> SignIn:
+        """Go on from where the provider has found and registered everything."""
+        known, scope = provider.context.client_info, provider.context.client_metadata.scope or ""
+        assert known is not None
+        request = DeviceRequest(
+            server=self._wish.server,
+            device_endpoint=str(self.metadata["device_authorization_endpoint"]),
+            token_endpoint=self._endpoints(provider).token,
+            registration=as_kept(known, "", "device"),
+            scope=scope,
+            indicator=indicator_of(provider),
         )
         try:
-            await self._drive(provider, await self._http.challenge(headers))
-        except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as problem:
-            raise self._failed(problem) from problem
-        except AddressRefused as problem:
-            raise self._trouble("address", f"its metadata can't be used: {problem}") from problem
-        except TimeoutError as problem:
-            raise self._trouble("unavailable", "the service did not answer in time") from problem
-        except httpx2.HTTPError as problem:
-            url = httpx2.URL(self._wish.resource)
-            told = transport_error("the sign-in service", _url_of(problem) or url, problem)
-            raise self._trouble("unavailable", told.message, told.hint) from problem
-        return self._record(provider, storage)
+            tokens = await device_tokens(
+                request, self._http, person.show_code, seconds=self._wish.seconds, now=self._now
+            )
+        except (AddressRefused, TimeoutError, httpx2.HTTPError) as problem:
+            raise self._not_reached(problem) from problem
+        if not tokens.scope:
+            tokens = msgspec.structs.replace(tokens, scope=scope)
+        return self._record(provider, storage, tokens, "device")
 
-    async def _drive(self, provider: _Provider, refusal: Challenge) -> None:
+    async def _drive(self, provider: OAuthClientProvider, refusal: Challenge) -> None:
         """Hand the refusal to the provider, and send what it asks for until it would try the server again."""
         request = httpx2.Request("POST", self._wish.resource, headers={"mcp-protocol-version": "2025-11-25"})
         refused = httpx2.Response(401, headers={"www-authenticate": self._asked_for(refusal)}, request=request)
@@ -129,9 +158,22 @@ class SignInFlow:
         except (ValueError, RecursionError):
             return
         self.metadata = found if isinstance(found, dict) else {}
+        self._prepare_for_device()
         for name in _ENDPOINTS:
             if self.metadata.get(name) is not None:
                 await self._http.check(str(self.metadata[name]))
+
+    def _prepare_for_device(self) -> None:
+        """Register for the kind of sign-in that comes: a client of before may be good for another kind only."""
+        if self._wish.grant == "device" and not self._uses_device:
+            raise self._trouble("no_device", "its service offers no sign-in with a code (`grant: device`)")
+        if not self._uses_device or not isinstance(self._provider, BrowserProvider):
+            return
+        self._provider.is_by_device = True
+        context = self._provider.context
+        context.client_metadata.grant_types = [DEVICE_GRANT, "refresh_token"]
+        if self._wish.registration is not None and self._wish.registration.grant not in (None, "device"):
+            context.client_info = None
 
     async def _send(self, person: Person, url: str) -> None:
         if self.metadata and "S256" not in (self.metadata.get("code_challenge_methods_supported") or ()):
@@ -146,34 +188,39 @@ class SignInFlow:
             raise self._trouble("refused", f"the service did not agree: {told[:_MOST_CHARACTERS]}")
         return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
 
-    def _client_metadata(self) -> OAuthClientMetadata:
-        return OAuthClientMetadata(client_name=self._wish.client_name, redirect_uris=[AnyUrl(self._wish.redirect)])
-
-    def _record(self, provider: _Provider, storage: _Storage) -> SignIn:
+    def _record(self, provider: OAuthClientProvider, storage: FlowStorage, tokens: Tokens, grant: Grant) -> SignIn:
         context = provider.context
-        assert storage.tokens is not None
-        known = storage.known
-        includes_resource = context.should_include_resource_param(context.protocol_version)
+        known = context.client_info or storage.known
         issuer = str(context.oauth_metadata.issuer) if context.oauth_metadata is not None else ""
+        is_by_hand = self._wish.registration is not None and self._wish.registration.grant is None
         return SignIn(
             resource=self._wish.resource,
             account=self._wish.account,
             server=self._wish.server,
             issuer=issuer,
-            indicator=context.get_resource_url() if includes_resource else "",
+            indicator=indicator_of(provider),
             endpoints=self._endpoints(provider),
-            registration=None if known is None else _as_kept(known, self._wish.redirect),
-            tokens=_tokens_of(storage.tokens, self._now()),
-            grant=self._wish.grant,
+            registration=None if known is None else as_kept(known, self._wish.redirect, None if is_by_hand else grant),
+            tokens=tokens,
+            grant=grant,
             signed_in_at=self._now(),
         )
 
-    def _endpoints(self, provider: _Provider) -> Endpoints:
+    def _endpoints(self, provider: OAuthClientProvider) -> Endpoints:
         metadata = provider.context.oauth_metadata
         if metadata is None:
             return Endpoints(token=urljoin(self._wish.resource, "/token"))
         revocation = str(metadata.revocation_endpoint or "")
         return Endpoints(token=str(metadata.token_endpoint), revocation=revocation)
+
+    def _not_reached(self, problem: Exception) -> SignInFailed:
+        if isinstance(problem, AddressRefused):
+            return self._trouble("address", f"its metadata can't be used: {problem}")
+        if not isinstance(problem, httpx2.HTTPError):
+            return self._trouble("unavailable", "the service did not answer in time")
+        url = _url_of(problem) or httpx2.URL(self._wish.resource)
+        told = transport_error("the sign-in service", url, problem)
+        return self._trouble("unavailable", told.message, told.hint)
 
     def _failed(self, problem: Exception) -> SignInFailed:
         told = clean(str(problem))[:_MOST_CHARACTERS]
@@ -193,71 +240,6 @@ class SignInFlow:
             reason=reason,
             hint=hint,
         )
-
-
-class _Provider(OAuthClientProvider):
-    """The SDK's provider with what it leaves to chance settled."""
-
-    async def _perform_authorization(self) -> httpx2.Request:
-        known, metadata = self.context.client_info, self.context.oauth_metadata
-        offered = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
-        # A client that was registered by hand does not say how its secret is sent.
-        if known is not None and known.client_secret and not known.token_endpoint_auth_method:
-            is_basic = not offered or "client_secret_basic" in offered
-            known.token_endpoint_auth_method = "client_secret_basic" if is_basic else "client_secret_post"
-        return await super()._perform_authorization()
-
-
-class _Storage:
-    """What the provider keeps while it works; nothing is written before all of it is there."""
-
-    def __init__(self, known: OAuthClientInformationFull | None) -> None:
-        self.known = known
-        self.tokens: OAuthToken | None = None
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.known
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self.known = client_info
-
-
-def _as_known(registration: Registration | None) -> OAuthClientInformationFull | None:
-    if registration is None:
-        return None
-    return OAuthClientInformationFull(
-        client_id=registration.id,
-        client_secret=registration.secret or None,
-        token_endpoint_auth_method=registration.method or None,
-        redirect_uris=[AnyUrl(registration.redirect)] if registration.redirect else None,
-        issuer=registration.issuer or None,
-    )
-
-
-def _as_kept(known: OAuthClientInformationFull, redirect: str) -> Registration:
-    return Registration(
-        id=known.client_id,
-        secret=known.client_secret or "",
-        method=known.token_endpoint_auth_method or "none",
-        redirect=redirect,
-        issuer=known.issuer or "",
-    )
-
-
-def _tokens_of(given: OAuthToken, now: float) -> Tokens:
-    return Tokens(
-        access=given.access_token,
-        refresh=given.refresh_token or "",
-        given_at=now,
-        expires_at=now + given.expires_in if given.expires_in and given.expires_in > 0 else None,
-        scope=joined_scopes(given.scope or ""),
-    )
 
 
 def _url_of(problem: httpx2.HTTPError) -> httpx2.URL | None:
