@@ -99,9 +99,12 @@ async def _sign_in(
     here = around(options)
     guide = OnTerminal(output, spec.name, not options.no_browser, here.stdin)
     sign_ins = SignIns(settings, Paths.of(here.env), here.env)
-    record = await sign_ins.sign_in(
-        spec, guide, scopes=options.scopes or "", account=options.account, prefers_device=options.no_browser
-    )
+    if options.from_mcp_remote:
+        record = await sign_ins.take_over(spec)
+    else:
+        record = await sign_ins.sign_in(
+            spec, guide, scopes=options.scopes or "", account=options.account, prefers_device=options.no_browser
+        )
     return record, await _tools_of(here, settings, spec.name)
 
 

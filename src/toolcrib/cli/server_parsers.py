@@ -68,6 +68,9 @@ def add_login(commands: Commands) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="open no browser: show the address, and take what you paste"
     )
+    parser.add_argument(
+        "--from-mcp-remote", action="store_true", help="go on with the sign-in that mcp-remote has made to it"
+    )
     parser.add_argument("--scopes", metavar="SCOPES", help='ask for these scopes, for example "repo user"')
     _add_account(parser)
     add_json(parser)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol
@@ -15,13 +15,14 @@ import msgspec
 
 from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
 from toolcrib.config.os_keyring import OsKeyring
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import Paths, home_folder
 from toolcrib.config.references import References
 from toolcrib.config.settings import Settings
 from toolcrib.engine.from_settings import sign_in_files
-from toolcrib.errors import ConfigurationError, NeedsConfiguration, SignInFailed, StoreUnavailable
+from toolcrib.errors import ConfigurationError, NeedsConfiguration, SignInFailed, StoreUnavailable, ToolcribError
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.model.sign_in_options import SignInOptions
+from toolcrib.signin.mcp_remote import bridge_sign_in
 from toolcrib.signin.record import Registration, SecretsIn, SignIn, canonical_resource, record_key
 from toolcrib.upstream.callback import Callback
 from toolcrib.upstream.http_client import open_http_client
@@ -93,6 +94,23 @@ class SignIns:
         )
         async with self._http(resource) as http:
             record = await self._flown(wish, http, guide, spec, ready.given)
+        return await asyncio.to_thread(self._keep, record)
+
+    async def take_over(self, spec: ServerSpec) -> SignIn:
+        """Go on with the sign-in that `mcp-remote` has made to this server; raises SignInFailed where there is none."""
+        ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
+        resource = _resource_of(spec, ready)
+        launch = ready.launch
+        assert isinstance(launch, RemoteLaunch)
+        home = home_folder(self._env)
+        found = await asyncio.to_thread(bridge_sign_in, home, self._env, launch.url, launch.headers)
+        if found is None:
+            hint = f"Run `toolcrib login {spec.name}` to sign in anew."
+            raise _failed(spec.name, "nothing_there", "mcp-remote has made no sign-in to it that can be read", hint)
+        wish = SignInWish(spec.name, resource, spec.oauth.account, registration=found.registration)
+        flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
+        async with self._http(resource) as http:
+            record: SignIn = await flow_code.SignInFlow(wish, http, self._now).taken_over(ready.given, found.tokens)
         return await asyncio.to_thread(self._keep, record)
 
     async def sign_out(self, spec: ServerSpec, *, account: str | None = None, forget_client: bool = False) -> SignedOut:
@@ -216,6 +234,26 @@ class SignIns:
                 self._store.put(record.ended("you signed out"))
 
 
+def take_over_all(
+    settings: Settings, paths: Paths, env: Mapping[str, str], specs: Iterable[ServerSpec]
+) -> dict[str, bool]:
+    """Go on with the sign-ins of `mcp-remote` to these servers, by name whether that worked; runs a loop of its own."""
+
+    async def each() -> dict[str, bool]:
+        sign_ins = SignIns(settings, paths, env)
+        return {spec.name: await _is_taken_over(sign_ins, spec) for spec in specs}
+
+    return asyncio.run(each())
+
+
+async def _is_taken_over(sign_ins: SignIns, spec: ServerSpec) -> bool:
+    try:
+        await sign_ins.take_over(spec)
+    except ToolcribError:
+        return False
+    return True
+
+
 def _resource_of(spec: ServerSpec, ready: ReadyLaunch) -> str:
     """The address to sign in at; raises SignInFailed where signing in makes no sense."""
     launch = ready.launch
@@ -239,21 +277,22 @@ def _by_hand(options: SignInOptions) -> Registration | None:
 
 
 async def _listening(server: str, callback: Callback, known: Registration | None, stated: int) -> bool:
-    """Listen where the known client is registered for, else where the settings say, else anywhere."""
-    registered = urlsplit(known.redirect).port if known is not None and known.redirect else None
-    if registered is not None and stated in (0, registered):
-        try:
-            await callback.listen(registered)
-        except OSError:
-            pass  # The port is taken: another one, for which we register anew.
-        else:
-            return True
+    """Listen where the known client is registered for, else where the settings say, else anywhere.
+
+    False where the known client is registered for another address, so that a new one is needed.
+    """
+    registered = known.redirect if known is not None else ""
+    port = urlsplit(registered).port or 0
+    if port and stated in (0, port):
+        with suppress(OSError):  # one that is taken by now
+            await callback.listen(port)
+            return callback.redirect == registered
     try:
         await callback.listen(stated)
     except OSError as problem:
         hint = "Close the program that uses it, or choose another oauth.callbackPort."
         raise _failed(server, "port", f"port {stated} can't be listened on: {problem.strerror}", hint) from None
-    return registered is None
+    return not registered
 
 
 def _failed(server: str, reason: str, message: str, hint: str = "") -> SignInFailed:

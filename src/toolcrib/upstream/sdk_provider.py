@@ -11,14 +11,14 @@ from toolcrib.signin.challenge import joined_scopes
 from toolcrib.signin.record import Grant, Registration, Tokens
 
 
-class ByDevice(Exception):
+class Prepared(Exception):
     """Everything is found and registered; the rest is not done in a browser on this machine."""
 
 
 class BrowserProvider(OAuthClientProvider):
     """The SDK's provider with what it leaves to chance settled."""
 
-    is_by_device = False
+    only_prepares = False
 
     async def _perform_authorization(self) -> httpx2.Request:
         known, metadata = self.context.client_info, self.context.oauth_metadata
@@ -27,8 +27,8 @@ class BrowserProvider(OAuthClientProvider):
         if known is not None and known.client_secret and not known.token_endpoint_auth_method:
             is_basic = not offered or "client_secret_basic" in offered
             known.token_endpoint_auth_method = "client_secret_basic" if is_basic else "client_secret_post"
-        if self.is_by_device:
-            raise ByDevice
+        if self.only_prepares:
+            raise Prepared
         return await super()._perform_authorization()
 
 

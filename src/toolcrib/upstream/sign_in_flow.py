@@ -17,20 +17,20 @@ import msgspec
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl, ValidationError
 
 from toolcrib.errors import SignInFailed
 from toolcrib.model.clean_text import clean
 from toolcrib.signin.addresses import AddressRefused
 from toolcrib.signin.challenge import Challenge
-from toolcrib.signin.record import Endpoints, Grant, SignIn, Tokens
+from toolcrib.signin.record import Endpoints, Grant, Registration, SignIn, Tokens
 from toolcrib.upstream.device_flow import DEVICE_GRANT, DeviceRequest, device_tokens
 from toolcrib.upstream.http_errors import transport_error
 from toolcrib.upstream.sdk_provider import (
     BrowserProvider,
-    ByDevice,
     FlowStorage,
+    Prepared,
     as_kept,
     as_known,
     indicator_of,
@@ -40,6 +40,8 @@ from toolcrib.upstream.sign_in_http import SignInHttp
 from toolcrib.upstream.sign_in_wish import Person, SignInWish
 
 _MOST_CHARACTERS = 300
+# Nobody is sent there.
+_UNUSED = "http://127.0.0.1/callback"
 _ENDPOINTS = (
     "authorization_endpoint",
     "token_endpoint",
@@ -68,17 +70,32 @@ class SignInFlow:
         """
         storage = FlowStorage(as_known(self._wish.registration))
         provider = self._provider = self._new_provider(storage, person)
-        try:
-            await self._drive(provider, await self._http.challenge(headers))
-        except ByDevice:
+        if not await self._driven(provider, headers):
             assert person is not None
             return await self._by_device(provider, storage, person)
+        assert storage.tokens is not None
+        return self._record(provider, storage, tokens_of(storage.tokens, self._now()), self._wish.grant)
+
+    async def taken_over(self, headers: Mapping[str, str], tokens: Tokens) -> SignIn:
+        """A sign-in with tokens that another program was given for the registration in the wish; nobody is asked."""
+        storage = FlowStorage(as_known(self._wish.registration))
+        metadata = OAuthClientMetadata(client_name=self._wish.client_name, redirect_uris=[AnyUrl(_UNUSED)])
+        provider = self._provider = BrowserProvider(self._wish.resource, metadata, storage)
+        provider.only_prepares = True
+        await self._driven(provider, headers)
+        return self._record(provider, storage, tokens, "code")
+
+    async def _driven(self, provider: OAuthClientProvider, headers: Mapping[str, str]) -> bool:
+        """Whether the provider came to its end; False where it has only prepared everything. Raises SignInFailed."""
+        try:
+            await self._drive(provider, await self._http.challenge(headers))
+        except Prepared:
+            return False
         except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as problem:
             raise self._failed(problem) from problem
         except (AddressRefused, TimeoutError, httpx2.HTTPError) as problem:
             raise self._not_reached(problem) from problem
-        assert storage.tokens is not None
-        return self._record(provider, storage, tokens_of(storage.tokens, self._now()), self._wish.grant)
+        return True
 
     def _new_provider(self, storage: FlowStorage, person: Person | None) -> OAuthClientProvider:
         wish = self._wish
@@ -169,7 +186,7 @@ class SignInFlow:
             raise self._trouble("no_device", "its service offers no sign-in with a code (`grant: device`)")
         if not self._uses_device or not isinstance(self._provider, BrowserProvider):
             return
-        self._provider.is_by_device = True
+        self._provider.only_prepares = True
         context = self._provider.context
         context.client_metadata.grant_types = [DEVICE_GRANT, "refresh_token"]
         if self._wish.registration is not None and self._wish.registration.grant not in (None, "device"):
@@ -192,7 +209,6 @@ class SignInFlow:
         context = provider.context
         known = context.client_info or storage.known
         issuer = str(context.oauth_metadata.issuer) if context.oauth_metadata is not None else ""
-        is_by_hand = self._wish.registration is not None and self._wish.registration.grant is None
         return SignIn(
             resource=self._wish.resource,
             account=self._wish.account,
@@ -200,11 +216,16 @@ class SignInFlow:
             issuer=issuer,
             indicator=indicator_of(provider),
             endpoints=self._endpoints(provider),
-            registration=None if known is None else as_kept(known, self._wish.redirect, None if is_by_hand else grant),
+            registration=None if known is None else self._registration(known, grant),
             tokens=tokens,
             grant=grant,
             signed_in_at=self._now(),
         )
+
+    def _registration(self, known: OAuthClientInformationFull, grant: Grant) -> Registration:
+        is_by_hand = self._wish.registration is not None and self._wish.registration.grant is None
+        redirect = str(known.redirect_uris[0]) if known.redirect_uris else ""
+        return as_kept(known, self._wish.redirect or redirect, None if is_by_hand else grant)
 
     def _endpoints(self, provider: OAuthClientProvider) -> Endpoints:
         metadata = provider.context.oauth_metadata
