@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, unquote, urlencode
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -237,6 +238,8 @@ class Vault:
     tool_scopes: dict[str, str] = field(default_factory=dict)
     challenge: str | None = None
     refuses_all: bool = False
+    # Which era it looks for before it looks at who asks; none: it does not.
+    knows_only: str = ""
     metadata_changes: dict[str, Any] = field(default_factory=dict)
     address: str = ""
     tokens: list[str] = field(default_factory=list)
@@ -265,6 +268,9 @@ class Vault:
             return JSONResponse({**metadata, **self.metadata_changes})
         if scope["path"] != "/mcp":
             return Response(status_code=404)
+        era = "modern" if headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS else "legacy"
+        if self.knows_only not in ("", era):
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}}, 400)
         token = headers.get("authorization", "").removeprefix("Bearer ")
         self.tokens.append(token)
         grant = self.authority.access.get(token)

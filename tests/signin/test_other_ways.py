@@ -46,6 +46,15 @@ async def test_a_tool_that_needs_more_asks_for_a_sign_in_that_allows_it(house: H
         assert await said(gateway, "all", "delete_all") == {"text": "all"}
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_server_of_one_era_is_asked_in_that_era_what_it_wants(house: House, era: str) -> None:
+    house.vault.knows_only = era
+    house.vault.scopes = "read special"
+    await signed_in(house)
+    [query] = house.authority.asked("/authorize")
+    assert query["scope"] == "read special"
+
+
 async def test_a_tool_that_needs_more_than_anybody_gets_is_refused_each_time(house: House) -> None:
     house.vault.tool_scopes = {"delete_all": "never-given"}
     house.sign_in()

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from tests.fakes import eventually
 from tests.signin.house import House, error_of, said, soon_said
-from tests.upstream.http_servers import unused_address
+from tests.upstream.http_servers import SdkServer, serve, unused_address
 from toolcrib.signin.record import Endpoints
 
 CALLING = Path(__file__).parent / "programs" / "calling.py"
@@ -206,3 +209,55 @@ async def test_a_sign_in_that_another_process_made_is_used_by_the_next_call(hous
         house.sign_in()
         assert await said(gateway) == {"text": "hello"}
     assert house.renewals == 0
+
+
+async def test_tokens_that_could_not_be_written_down_are_used_and_written_later(house: House) -> None:
+    house.sign_in(life=-10)
+    old = house.tokens.refresh
+    aside = house.paths.sign_ins_dir.with_name("aside")
+
+    def lose_the_disk() -> None:
+        house.paths.sign_ins_dir.rename(aside)
+        house.paths.sign_ins_dir.write_text("a file where the folder was")
+
+    def get_it_back() -> None:
+        house.paths.sign_ins_dir.unlink()
+        aside.rename(house.paths.sign_ins_dir)
+
+    house.authority.slow = asyncio.Event()
+    async with asyncio.timeout(30), house.gateway() as gateway:
+        call = asyncio.create_task(said(gateway))
+        await eventually(lambda: house.renewals == 1)
+        lose_the_disk()
+        house.authority.slow.set()
+        assert await call == {"text": "hello"}
+        get_it_back()
+        assert house.tokens.refresh == old
+        house.authority.access.clear()  # the next call asks the store, and must not go back to what it has
+        assert await said(gateway) == {"text": "hello"}
+    assert (house.renewals, house.authority.reused) == (2, 0)
+    assert house.tokens.refresh in house.authority.grants
+
+
+async def test_a_server_of_the_oldest_transport_is_signed_in_to_as_well(house: House) -> None:
+    app = SdkServer().sse_app()
+    sent: list[str] = []
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            token = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ")
+            sent.append(token)
+            if token not in house.authority.access:
+                await Response(status_code=401, headers={"www-authenticate": "Bearer"})(scope, receive, send)
+                return
+        await app(scope, receive, send)
+
+    async with serve(guarded) as address:
+        house.url = f"{address}/sse"
+        house.sign_in(life=-10)
+        async with house.gateway(type="sse") as gateway:
+            assert (await gateway.execute_tool("vault", "echo", {"text": "hello"})).value == {"text": "hello"}
+            house.authority.expire(house.tokens.access)
+            assert (await gateway.execute_tool("vault", "echo", {"text": "again"})).value == {"text": "again"}
+    assert house.renewals == 2
+    assert "" not in sent

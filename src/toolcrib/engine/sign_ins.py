@@ -13,17 +13,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
+from toolcrib.config.launching import ready_launch
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.paths import Paths, home_folder
-from toolcrib.config.references import References
 from toolcrib.config.settings import Settings
 from toolcrib.engine.from_settings import sign_in_files
-from toolcrib.errors import ConfigurationError, NeedsConfiguration, SignInFailed, StoreUnavailable, ToolcribError
-from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
-from toolcrib.model.sign_in_options import SignInOptions
+from toolcrib.engine.sign_in_entry import registered_by_hand, resolved_options, resource_of, sign_in_failed
+from toolcrib.errors import ConfigurationError, StoreUnavailable, ToolcribError
+from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.signin.mcp_remote import bridge_sign_in
-from toolcrib.signin.record import Registration, SecretsIn, SignIn, canonical_resource, record_key
+from toolcrib.signin.record import Registration, SecretsIn, SignIn, record_key
 from toolcrib.upstream.callback import Callback
 from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.sign_in_http import SignInHttp
@@ -75,11 +74,11 @@ class SignIns:
     ) -> SignIn:
         """Sign in, and keep it for all processes; raises SignInFailed. Client credentials need no guide."""
         ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
-        resource = _resource_of(spec, ready)
-        options = self._resolved(spec)
+        resource = resource_of(spec, ready)
+        options = resolved_options(spec, self._env)
         chosen = options.account if account is None else account
         before = await asyncio.to_thread(self._kept, resource, chosen)
-        known = _by_hand(options) or (before.registration if before is not None else None)
+        known = registered_by_hand(options) or (before.registration if before is not None else None)
         wish = SignInWish(
             server=spec.name,
             resource=resource,
@@ -99,14 +98,16 @@ class SignIns:
     async def take_over(self, spec: ServerSpec) -> SignIn:
         """Go on with the sign-in that `mcp-remote` has made to this server; raises SignInFailed where there is none."""
         ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
-        resource = _resource_of(spec, ready)
+        resource = resource_of(spec, ready)
         launch = ready.launch
         assert isinstance(launch, RemoteLaunch)
         home = home_folder(self._env)
         found = await asyncio.to_thread(bridge_sign_in, home, self._env, launch.url, launch.headers)
         if found is None:
             hint = f"Run `toolcrib login {spec.name}` to sign in anew."
-            raise _failed(spec.name, "nothing_there", "mcp-remote has made no sign-in to it that can be read", hint)
+            raise sign_in_failed(
+                spec.name, "nothing_there", "mcp-remote has made no sign-in to it that can be read", hint
+            )
         wish = SignInWish(spec.name, resource, spec.oauth.account, registration=found.registration)
         flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
         async with self._http(resource) as http:
@@ -116,7 +117,7 @@ class SignIns:
     async def sign_out(self, spec: ServerSpec, *, account: str | None = None, forget_client: bool = False) -> SignedOut:
         """End a sign-in: where it came from, if that is offered, and here in any case."""
         ready = await asyncio.to_thread(ready_launch, spec, self._env, OsKeyring().get)
-        resource = _resource_of(spec, ready)
+        resource = resource_of(spec, ready)
         key = record_key(resource, spec.oauth.account if account is None else account)
         record = await asyncio.to_thread(self._kept_or_unreadable, key)
         if record is None:
@@ -152,27 +153,11 @@ class SignIns:
                 async with asyncio.timeout(seconds):
                     return await callback.answer()
             except TimeoutError:
-                raise _failed(server, "timeout", f"nobody came back from the browser within {seconds:g} s") from None
+                raise sign_in_failed(
+                    server, "timeout", f"nobody came back from the browser within {seconds:g} s"
+                ) from None
 
         return Person(send_to, comes_back, guide.show_code)
-
-    def _resolved(self, spec: ServerSpec) -> SignInOptions:
-        """The entry's options with its references resolved."""
-        references = References(self._env if spec.site is None else spec.site.env, OsKeyring().get)
-        options = spec.oauth
-        resolved = SignInOptions(
-            account=options.account,
-            grant=options.grant,
-            scopes=references.resolved(options.scopes),
-            client_id=references.resolved(options.client_id),
-            client_secret=references.resolved(options.client_secret),
-            issuer=references.resolved(options.issuer),
-            callback_port=options.callback_port,
-        )
-        if references.missing:
-            names = ", ".join(dict.fromkeys(references.missing))
-            raise NeedsConfiguration(f"signing in to {spec.name} needs {names}", server=spec.name)
-        return resolved
 
     @asynccontextmanager
     async def _http(self, resource: str) -> AsyncIterator[SignInHttp]:
@@ -223,7 +208,7 @@ class SignIns:
             if wanted == "auto":
                 return "file"
             hint = "Install `toolcrib[keyring]`, or set oauth.store to file."
-            raise _failed(server, "keyring", problem.problems[0].message, hint) from None
+            raise sign_in_failed(server, "keyring", problem.problems[0].message, hint) from None
         return "keyring"
 
     def _forget(self, record: SignIn, *, forget_client: bool) -> None:
@@ -254,28 +239,6 @@ async def _is_taken_over(sign_ins: SignIns, spec: ServerSpec) -> bool:
     return True
 
 
-def _resource_of(spec: ServerSpec, ready: ReadyLaunch) -> str:
-    """The address to sign in at; raises SignInFailed where signing in makes no sense."""
-    launch = ready.launch
-    if isinstance(launch, StdioLaunch):
-        raise _failed(spec.name, "not_remote", "it is a program on this machine, and signs in by itself if it has to")
-    assert isinstance(launch, RemoteLaunch)
-    if not spec.oauth.is_allowed:
-        raise _failed(spec.name, "not_allowed", "its entry says `oauth: false`")
-    if not may_sign_in(spec, ready.given):
-        hint = "Remove the Authorization header from its entry, or the variable with its token, to sign in instead."
-        raise _failed(spec.name, "has_token", "it gets a token from its entry or from a variable", hint)
-    return canonical_resource(launch.url)
-
-
-def _by_hand(options: SignInOptions) -> Registration | None:
-    """The client that a person registered themselves."""
-    if not options.client_id:
-        return None
-    method = "" if options.client_secret else "none"
-    return Registration(id=options.client_id, secret=options.client_secret, method=method, issuer=options.issuer)
-
-
 async def _listening(server: str, callback: Callback, known: Registration | None, stated: int) -> bool:
     """Listen where the known client is registered for, else where the settings say, else anywhere.
 
@@ -291,9 +254,5 @@ async def _listening(server: str, callback: Callback, known: Registration | None
         await callback.listen(stated)
     except OSError as problem:
         hint = "Close the program that uses it, or choose another oauth.callbackPort."
-        raise _failed(server, "port", f"port {stated} can't be listened on: {problem.strerror}", hint) from None
+        raise sign_in_failed(server, "port", f"port {stated} can't be listened on: {problem.strerror}", hint) from None
     return not registered
-
-
-def _failed(server: str, reason: str, message: str, hint: str = "") -> SignInFailed:
-    return SignInFailed(f"the sign-in to {server} failed: {message}", server=server, reason=reason, hint=hint)

@@ -7,13 +7,14 @@ the token expired waits for a new one.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from weakref import WeakSet
 
-from toolcrib.errors import SignInFailed, SignInRequired, SignInUnavailable, StoreUnavailable
+from toolcrib.errors import SignInFailed, SignInRequired, StoreUnavailable
 from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.masker import Masker
 from toolcrib.masking.spans import MASK
@@ -22,11 +23,12 @@ from toolcrib.signin.judge import Unavailable
 from toolcrib.signin.record import SignIn, Tokens
 from toolcrib.signin.store import SignInStore
 from toolcrib.telemetry.logs import mask_tokens_in_logs
-from toolcrib.upstream.http_errors import token_variable
+from toolcrib.upstream.sign_in_errors import TOO_LITTLE, sign_in_required, sign_in_unavailable
 from toolcrib.upstream.sign_in_http import SignInHttp
 from toolcrib.upstream.token_request import renewed
 
-_TOO_LITTLE = "the sign-in does not allow this"
+log = logging.getLogger(__name__)
+
 # Longer than a renewal may take: whoever waits finds what the other process brought.
 _LOCK_SECONDS = 15.0
 _FIRST_WAIT_SECONDS = 1.0
@@ -49,6 +51,7 @@ class Bearer:
         self._http = http
         self._now = now
         self._record: SignIn | None = None
+        self._unsaved: SignIn | None = None
         self._looked_at = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[Unavailable | None] | None = None
@@ -66,6 +69,9 @@ class Bearer:
     async def look(self) -> None:
         """Take over what is kept now, by whichever process; raises StoreUnavailable."""
         self._looked_at = self._now()
+        if self._unsaved is not None:
+            # What the store has is older than what we were given since, and may be good for nothing any more.
+            await self._save(self._unsaved)
         self._take(await asyncio.to_thread(self._store.get, self._key))
 
     def cover_in(self, masker: Masker) -> None:
@@ -133,7 +139,7 @@ class Bearer:
         if tokens is None:
             raise self._required(server, Challenge())
         if trouble is not None and tokens.access == stale.access:
-            raise _unavailable(server, trouble.reason, max(self._not_before - self._now(), 0.0))
+            raise sign_in_unavailable(server, trouble.reason, max(self._not_before - self._now(), 0.0))
         return tokens
 
     async def _signed_in_alone(self, server: str, sign_in: SignInAlone) -> None:
@@ -144,7 +150,7 @@ class Bearer:
                 self._take(await sign_in())
             except SignInFailed as problem:
                 if problem.reason == "unavailable":
-                    raise _unavailable(server, problem.message, 0.0) from problem
+                    raise sign_in_unavailable(server, problem.message, 0.0) from problem
                 raise
 
     def _start_renewal(self, stale: Tokens) -> asyncio.Task[Unavailable | None]:
@@ -178,12 +184,20 @@ class Bearer:
             verdict = await renewed(self._http, record, self._now())
             if isinstance(verdict, Unavailable):
                 return verdict
-            # First: even if it can't be written down, it is what counts now.
+            # Even if it can't be written down now, it is what counts.
             self._take(verdict.record)
-            await asyncio.to_thread(self._store.put, verdict.record)
+            try:
+                await self._save(verdict.record)
+            except StoreUnavailable as problem:
+                log.warning("the renewed sign-in to %s can't be kept yet: %s", record.server, problem.message)
             return None
         finally:
             await asyncio.to_thread(lock.__exit__, None, None, None)
+
+    async def _save(self, record: SignIn) -> None:
+        self._unsaved = record
+        await asyncio.to_thread(self._store.put, record)
+        self._unsaved = None
 
     def _plan_next_try(self) -> None:
         if self._trouble is None:
@@ -216,32 +230,13 @@ class Bearer:
         try:
             await self.look()
         except StoreUnavailable as problem:
-            raise _unavailable(server, problem.message, 0.0, problem.hint) from problem
+            raise sign_in_unavailable(server, problem.message, 0.0, problem.hint) from problem
 
     def _required(self, server: str, challenge: Challenge) -> SignInRequired:
         tokens, ended = self._tokens, self._record.ended_because if self._record is not None else ""
         if tokens is not None and challenge.error == "insufficient_scope":
             scopes = joined_scopes(tokens.scope, challenge.scope)
-            return sign_in_required(server, _TOO_LITTLE, scopes=scopes)
+            return sign_in_required(server, TOO_LITTLE, scopes=scopes)
         if tokens is not None:
             return sign_in_required(server, "the sign-in is not accepted any more", scopes=challenge.scope)
         return sign_in_required(server, ended or "nobody has signed in yet", scopes=challenge.scope, is_first=not ended)
-
-
-def sign_in_required(server: str, why: str, *, scopes: str = "", is_first: bool = False) -> SignInRequired:
-    """The error that names the command; `scopes` are those that the sign-in needs."""
-    wanted = f' --scopes "{scopes}"' if why == _TOO_LITTLE and scopes else ""
-    command = f"`toolcrib login {server}{wanted}`"
-    hint = f"Ask the person to run {command}, then try again."
-    if is_first:
-        hint += f" If the server takes a fixed token instead, they set {token_variable(server)}."
-    return SignInRequired(f"{server} wants a sign-in, {command}: {why}", server=server, scopes=scopes, hint=hint)
-
-
-def _unavailable(server: str, reason: str, wait: float, hint: str = "") -> SignInUnavailable:
-    return SignInUnavailable(
-        f"the token for {server} has run out and can't be renewed now: {reason}",
-        server=server,
-        hint=hint or "Try again later. The sign-in itself still holds.",
-        retryAfterSeconds=round(wait, 1),
-    )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
 
 from toolcrib.signin.addresses import check_place, check_shape, port_of
 from toolcrib.signin.challenge import Challenge
+from toolcrib.upstream.envelopes import RequestEnvelope
 from toolcrib.upstream.outbound import Resolve, addresses_of
+from toolcrib.version import VERSION
+from toolcrib.wire import jsonrpc
+from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 _REQUEST_SECONDS = 10.0
 _MOST_BYTES = 256 * 1024
-_HELLO = (
-    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
-    b'"clientInfo":{"name":"toolcrib","version":"1"}}}'
-)
+_MESSAGE_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 # What describes a body that has been unpacked by now.
 _UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -53,19 +55,47 @@ class SignInHttp:
 
     async def challenge(self, headers: Mapping[str, str]) -> Challenge:
         """What the server says when it is asked without a token; nothing is known where it does not refuse."""
-        asked = {**headers, "accept": "application/json, text/event-stream", "content-type": "application/json"}
-        request = self._client.build_request("POST", self._resource, headers=asked, content=_HELLO)
+        for hello in _hellos():
+            told = await self._refusal({**headers, **hello.headers}, hello.message)
+            if told is not None:
+                return Challenge.of(told)
+        return Challenge()
+
+    async def _refusal(self, headers: Mapping[str, str], message: bytes) -> str | None:
+        """The WWW-Authenticate header of a refusal; None for any other answer."""
+        request = self._client.build_request("POST", self._resource, headers=headers, content=message)
         async with asyncio.timeout(_REQUEST_SECONDS):
             response = await self._client.send(request, stream=True, auth=None, follow_redirects=False)
             await response.aclose()
-        told = response.headers.get("www-authenticate", "") if response.status_code in (401, 403) else ""
-        return Challenge.of(told)
+        return response.headers.get("www-authenticate", "") if response.status_code in (401, 403) else None
 
     async def post(self, url: str, form: dict[str, str], headers: dict[str, str]) -> httpx2.Response:
         """The answer to a form."""
         return await self.send(
             self._client.build_request("POST", url, data=form, headers={"accept": "application/json", **headers})
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hello:
+    """The first words of a client, which run nothing."""
+
+    headers: Mapping[str, str]
+    message: bytes
+
+
+def _hellos() -> Iterator[_Hello]:
+    """In both eras: some servers look at the revision first, and only then at who asks."""
+    us = {"name": "toolcrib", "version": VERSION}
+    envelopes = {
+        "server/discover": RequestEnvelope("modern", LATEST_MODERN_VERSION, us),
+        "initialize": RequestEnvelope("legacy", LATEST_HANDSHAKE_VERSION, us),
+    }
+    for method, envelope in envelopes.items():
+        is_handshake = method == "initialize"
+        said = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": us}
+        message = jsonrpc.request(1, method, envelope.params(said if is_handshake else {}))
+        yield _Hello({**_MESSAGE_HEADERS, **({} if is_handshake else envelope.headers(method))}, message)
 
 
 async def _bounded(response: httpx2.Response) -> bytes:
