@@ -245,7 +245,7 @@ class Vault:
     tokens: list[str] = field(default_factory=list)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     release: asyncio.Event = field(default_factory=asyncio.Event)
-    pause: float = 0.0
+    waiting: int = 0
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
@@ -296,10 +296,9 @@ class Vault:
 
     async def _call(self, _ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name == "wait_for_it":
+            self.waiting += 1
             self.started.set()
             await self.release.wait()
-        if self.pause:
-            await asyncio.sleep(self.pause)
         return types.CallToolResult(content=[types.TextContent(text=json.dumps(params.arguments or {}))])
 
 

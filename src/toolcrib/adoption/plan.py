@@ -111,5 +111,8 @@ def notes(move: Move) -> str:
         return "it is reached directly instead of through mcp-remote, and its sign-in comes along if it can be read"
     launch = move.listed.spec.launch if move.listed.spec else None
     if isinstance(launch, RemoteLaunch) and not launch.headers:
-        return "it is reached without credentials; if its client signs in for it, keep it there with --keep"
+        return (
+            "it is reached without credentials; if its client signs in for it, "
+            f"run `toolcrib login {move.name}` afterwards, or keep it there with --keep"
+        )
     return ""

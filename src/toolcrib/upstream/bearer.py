@@ -139,7 +139,8 @@ class Bearer:
         if tokens is None:
             raise self._required(server, Challenge())
         if trouble is not None and tokens.access == stale.access:
-            raise sign_in_unavailable(server, trouble.reason, max(self._not_before - self._now(), 0.0))
+            reason = f"its token has run out, and there is no new one: {trouble.reason}"
+            raise sign_in_unavailable(server, reason, max(self._not_before - self._now(), 0.0))
         return tokens
 
     async def _signed_in_alone(self, server: str, sign_in: SignInAlone) -> None:

@@ -19,9 +19,9 @@ def sign_in_required(server: str, why: str, *, scopes: str = "", is_first: bool 
 
 
 def sign_in_unavailable(server: str, reason: str, wait: float, hint: str = "") -> SignInUnavailable:
-    """The error for a token that has run out while nobody can renew it."""
+    """The error for a sign-in that holds, but whose token can't be had."""
     return SignInUnavailable(
-        f"the token for {server} has run out and can't be renewed now: {reason}",
+        f"the sign-in to {server} can't be used now: {reason}",
         server=server,
         hint=hint or "Try again later. The sign-in itself still holds.",
         retryAfterSeconds=round(wait, 1),
