@@ -96,6 +96,12 @@ async def test_metadata_that_contradicts_itself_is_refused(house: House, changes
     assert browser.shown == []
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_service_that_is_down_is_said_to_be(house: House, status: int) -> None:
+    house.authority.down = status
+    assert await reason_of(house) == "unavailable"
+
+
 async def test_a_service_that_does_not_know_pkce_is_refused(house: House) -> None:
     house.authority.metadata_changes = {"code_challenge_methods_supported": ["plain"]}
     browser = Browser()

@@ -40,6 +40,7 @@ from toolcrib.upstream.sign_in_http import SignInHttp
 from toolcrib.upstream.sign_in_wish import Person, SignInWish
 
 _MOST_CHARACTERS = 300
+_LATER = "Try again later."
 # Nobody is sent there.
 _UNUSED = "http://127.0.0.1/callback"
 _ENDPOINTS = (
@@ -164,7 +165,11 @@ class SignInFlow:
 
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._http.send(request)
-        if any(path in request.url.path for path in _METADATA_PATHS) and response.status_code == 200:
+        is_metadata = any(path in request.url.path for path in _METADATA_PATHS)
+        if (is_metadata or request.method == "POST") and _is_outage(response.status_code):
+            # The provider would go on without what it could not get, and fail for another reason in the end.
+            raise self._trouble("unavailable", f"{request.url.host} answered {response.status_code}", _LATER)
+        if is_metadata and response.status_code == 200:
             await self._note_metadata(response)
         return response
 
@@ -261,6 +266,10 @@ class SignInFlow:
             reason=reason,
             hint=hint,
         )
+
+
+def _is_outage(status: int) -> bool:
+    return status >= 500 or status == 429
 
 
 def _url_of(problem: httpx2.HTTPError) -> httpx2.URL | None:
