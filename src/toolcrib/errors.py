@@ -30,9 +30,12 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── SchemaConversionFailed        a schema has no type: it is taken as "anything"
 └── UpstreamError                 .server
     ├── ServerConnectionError     could not be reached; .sent says whether the call may have run
-    │   └── AnswerTooLarge        ... or its answer is larger than the limit
+    │   ├── AnswerTooLarge        ... or its answer is larger than the limit
+    │   └── SignInUnavailable     ... or new tokens for it can't be had now: nobody need sign in again
     ├── NeedsConfiguration        a variable or file the entry names is missing
     ├── AuthenticationFailed      401 or 403
+    │   └── SignInRequired        a person has to sign in first: .scopes
+    ├── SignInFailed              a sign-in did not come to its end: .reason
     ├── CallTimeout               no answer in time
     └── ToolExecutionError        the server answered with an error
         ├── SessionInitFailed     ... to the handshake
@@ -313,6 +316,15 @@ class AnswerTooLarge(ServerConnectionError):
     """A message went over the limit; asking for it again would not make it smaller."""
 
 
+class SignInUnavailable(ServerConnectionError):
+    """The token has run out and a new one can't be had at the moment; the sign-in itself is as good as before."""
+
+    code = "SIGN_IN_UNAVAILABLE"
+
+    def __init__(self, message: str, *, server: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, sent=False, retryable=True, hint=hint, **details)
+
+
 class NeedsConfiguration(UpstreamError):
     """The server's entry names a variable or a file that is missing."""
 
@@ -323,6 +335,26 @@ class AuthenticationFailed(UpstreamError):
     """The server refused our credentials."""
 
     code = "AUTHENTICATION_FAILED"
+
+
+class SignInRequired(AuthenticationFailed):
+    """The server wants a sign-in, a new one, or one that allows more: `scopes` are those it asks for."""
+
+    code = "SIGN_IN_REQUIRED"
+
+    def __init__(self, message: str, *, server: str, scopes: str = "", hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, hint=hint, scopes=scopes, **details)
+        self.scopes = scopes
+
+
+class SignInFailed(UpstreamError):
+    """A sign-in did not come to its end; `reason` is one word."""
+
+    code = "SIGN_IN_FAILED"
+
+    def __init__(self, message: str, *, server: str, reason: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, hint=hint, reason=reason, **details)
+        self.reason = reason
 
 
 class CallTimeout(UpstreamError):

@@ -3,16 +3,13 @@ from __future__ import annotations
 import pytest
 
 from toolcrib.config.bridges import without_bridges
-from toolcrib.config.diagnostics import Findings
 from toolcrib.model.server import RemoteLaunch, ServerSpec, StdioLaunch
 
 URL = "https://a.example/mcp"
 
 
 def unwrapped(*words, **env):
-    findings = Findings()
-    spec = without_bridges(ServerSpec("a", StdioLaunch(words[0], words[1:], env)), findings)
-    return spec.launch, findings.warnings
+    return without_bridges(ServerSpec("a", StdioLaunch(words[0], words[1:], env))).launch
 
 
 @pytest.mark.parametrize(
@@ -28,12 +25,11 @@ def unwrapped(*words, **env):
         ("npm", "exec", "--", "mcp-remote", URL),
         ("/opt/bin/mcp-remote", URL),
         ("npx", "mcp-remote", URL, "--transport", "http-first"),
+        ("npx", "mcp-remote", URL, "9696", "--auth-timeout", "60"),
     ],
 )
 def test_a_bridge_becomes_the_address_it_leads_to(words):
-    launch, warnings = unwrapped(*words)
-    assert launch == RemoteLaunch(URL)
-    assert len(warnings) == 1
+    assert unwrapped(*words) == RemoteLaunch(URL)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +44,8 @@ def test_a_bridge_becomes_the_address_it_leads_to(words):
     ],
 )
 def test_headers_come_along_filled_from_the_entrys_variables(header, env, value):
-    launch, warnings = unwrapped("npx", "mcp-remote", URL, "--header", header, **env)
+    launch = unwrapped("npx", "mcp-remote", URL, "--header", header, **env)
     assert launch == RemoteLaunch(URL, {"Authorization": value})
-    assert warnings == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +57,7 @@ def test_headers_come_along_filled_from_the_entrys_variables(header, env, value)
     ],
 )
 def test_the_transport_is_the_one_stated_or_the_one_the_address_speaks_for(words, transport):
-    assert unwrapped("npx", "mcp-remote", *words)[0].transport == transport
+    assert unwrapped("npx", "mcp-remote", *words).transport == transport
 
 
 @pytest.mark.parametrize(
@@ -71,7 +66,8 @@ def test_the_transport_is_the_one_stated_or_the_one_the_address_speaks_for(words
         ("npx", "-y", "other-mcp", URL),
         ("npx", "mcp-remote"),
         ("npx", "mcp-remote", "not an address"),
-        ("npx", "mcp-remote", URL, "9696"),
+        ("npx", "mcp-remote", URL, "--auth-timeout"),
+        ("npx", "mcp-remote", URL, "--resource", "https://other.example"),
         ("npx", "mcp-remote", URL, "--static-oauth-client-info", "{}"),
         ("npx", "mcp-remote", URL, "--ignore-tool", "delete*"),
         ("npx", "mcp-remote", URL, "--transport", "carrier-pigeon"),
@@ -82,9 +78,7 @@ def test_the_transport_is_the_one_stated_or_the_one_the_address_speaks_for(words
     ],
 )
 def test_what_we_could_not_do_the_same_way_stays_a_bridge(words):
-    launch, warnings = unwrapped(*words)
-    assert launch == StdioLaunch(words[0], words[1:])
-    assert warnings == []
+    assert unwrapped(*words) == StdioLaunch(words[0], words[1:])
 
 
 @pytest.mark.parametrize(
@@ -98,9 +92,9 @@ def test_what_we_could_not_do_the_same_way_stays_a_bridge(words):
     ],
 )
 def test_the_shell_of_windows_is_dropped(words, kept):
-    assert unwrapped(*words)[0] == StdioLaunch(kept[0], kept[1:])
+    assert unwrapped(*words) == StdioLaunch(kept[0], kept[1:])
 
 
 def test_an_address_is_left_as_it_is():
     spec = ServerSpec("a", RemoteLaunch(URL))
-    assert without_bridges(spec, Findings()) == spec
+    assert without_bridges(spec) == spec

@@ -23,6 +23,7 @@ def test_every_setting_is_documented_in_its_own_words(scalar):
     [
         reference.settings_table,
         reference.entry_table,
+        reference.sign_in_table,
         reference.rule_table,
         reference.introspection_table,
         reference.source_formats,

@@ -60,8 +60,9 @@ async def test_a_refused_token_is_said_with_the_variable_to_set(tmp_path: Path) 
         async with open_gateway(config, env={**os.environ, "CLINIC_MCP_TOKEN": "s3cr3t"}) as gateway:
             refused = await error_of(gateway, "clinic", "repeat")
             state, reason = await status_of(gateway, "clinic")
-    assert missing.code == refused.code == "AUTHENTICATION_FAILED"
-    assert missing.hint.startswith("Set CLINIC_MCP_TOKEN")
+    assert (missing.code, refused.code) == ("SIGN_IN_REQUIRED", "AUTHENTICATION_FAILED")
+    assert "`toolcrib login clinic`" in missing.hint
+    assert "set CLINIC_MCP_TOKEN" in missing.hint
     assert "renew CLINIC_MCP_TOKEN" in refused.hint
     assert state == "error"
     assert "401" in reason

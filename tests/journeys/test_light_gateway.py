@@ -74,6 +74,8 @@ NOT_YET = {
     "toolcrib.registry",
     "toolcrib.rtfs",
     "toolcrib.schema.convert",
+    "toolcrib.signin",
+    "toolcrib.storage.sign_in_files",
     "toolcrib.upstream.http_client",
     "toolcrib.upstream.sse",
     "toolcrib.upstream.streamable_http",

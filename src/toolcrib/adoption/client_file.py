@@ -14,6 +14,7 @@ from toolcrib.adoption.read_back import checked
 from toolcrib.clients.claude_code import FOLDERS, SERVERS
 from toolcrib.clients.client import Client
 from toolcrib.clients.machine import is_there
+from toolcrib.config.bridges import is_bridged, without_bridges
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.gateway_entry import OwnAddress, is_gateway
@@ -34,6 +35,8 @@ class Listed:
     spec: ServerSpec | None = None
     stays: str = ""
     is_gateway: bool = False
+    # Its client reaches it through `mcp-remote`, which signs in for it.
+    is_bridged: bool = False
     # The only folder in which its client uses it; empty for everywhere.
     folder: str = ""
 
@@ -133,7 +136,13 @@ class ClientFile:
         if is_gateway(spec.launch, own):
             return Listed(key, place, raw, is_gateway=True, folder=folder)
         stays = why_it_stays(raw, spec.launch)
-        return Listed(key, place, raw, None if stays else spec, stays, folder=folder)
+        ours = None if stays else _without_bridge(spec)
+        return Listed(key, place, raw, ours, stays, is_bridged=is_bridged(spec), folder=folder)
+
+
+def _without_bridge(spec: ServerSpec) -> ServerSpec:
+    """The server reached directly where only a bridge stands between; any other is as its client has it."""
+    return without_bridges(spec) if is_bridged(spec) else spec
 
 
 def _in_folder(spec: ServerSpec, folder: str) -> ServerSpec:

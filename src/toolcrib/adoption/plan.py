@@ -96,13 +96,23 @@ class Plan:
         return [(client, move) for client in self.clients for move in client.moves]
 
     @property
+    def bridged(self) -> list[str]:
+        """The servers that come to us from behind `mcp-remote`, by the names they get."""
+        return list(dict.fromkeys(move.name for _, move in self.moves if move.is_new and move.listed.is_bridged))
+
+    @property
     def secrets(self) -> dict[str, str]:
         return {name: value for _, move in self.moves for name, value in move.secrets.items()}
 
 
 def notes(move: Move) -> str:
     """What a person should know about a move; mostly nothing."""
+    if move.listed.is_bridged:
+        return "it is reached directly instead of through mcp-remote, and its sign-in comes along if it can be read"
     launch = move.listed.spec.launch if move.listed.spec else None
     if isinstance(launch, RemoteLaunch) and not launch.headers:
-        return "it is reached without credentials; if its client signs in for it, keep it there with --keep"
+        return (
+            "it is reached without credentials; if its client signs in for it, "
+            f"run `toolcrib login {move.name}` afterwards, or keep it there with --keep"
+        )
     return ""

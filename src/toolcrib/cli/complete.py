@@ -19,7 +19,7 @@ from toolcrib.workspace.catalog_view import CatalogView
 
 # Candidates are pasted into a command line: a name with anything a shell might act on is not offered.
 _HARMLESS = re.compile(r"[A-Za-z0-9_.@%+=:,/-]+")
-_SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "doctor", "discover", "warm"})
+_SERVER_COMMANDS = frozenset({"tools", "inspect", "execute", "logs", "login", "logout", "doctor", "discover", "warm"})
 _MANY_SERVERS = frozenset({"doctor", "discover", "warm"})
 _TOOL_COMMANDS = frozenset({"inspect", "execute"})
 _PEER_ACTIONS = frozenset({"show", "trust", "forget"})

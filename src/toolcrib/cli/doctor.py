@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from toolcrib.cli.ages import still
 from toolcrib.cli.chosen import chosen_servers, why_none
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.open_catalog import settings_of
@@ -20,6 +21,7 @@ from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
 from toolcrib.config.settings import Settings
 from toolcrib.engine.checkup import Checkup, check_server
+from toolcrib.engine.sign_in_state import SignInState
 from toolcrib.errors import Problem
 from toolcrib.gateway import Gateway
 from toolcrib.lan.libp2p_process import missing_packages
@@ -110,10 +112,29 @@ def _print(checkups: Sequence[Checkup], output: Output) -> None:
             out.write(out.paint(f"{clean(one.server)}: {one.code}", "bold"))
             out.paragraph(one.message, "  ")
             out.paragraph(f"Next: {one.next_step}", "  ", "cyan")
+    _print_sign_ins(checkups, output)
     _print_not_checked(checkups, output)
     broken = sum(not one.is_fine for one in checkups)
     out.write()
     out.write(f"{len(checkups) - broken} of {len(checkups)} servers work.")
+
+
+def _print_sign_ins(checkups: Sequence[Checkup], output: Output) -> None:
+    signed_in = [one for one in checkups if one.sign_in is not None]
+    if signed_in:
+        output.out.write()
+    for one in signed_in:
+        output.out.paragraph(f"{one.server}: {_sign_in_words(one.sign_in)}")
+
+
+def _sign_in_words(state: SignInState | None) -> str:
+    assert state is not None
+    if not state.is_signed_in:
+        return f"signed out: {state.ended_because}"
+    left = "" if state.expires_at is None else f", which holds for {still(state.expires_at - time.time())}"
+    if state.expires_at is not None and state.expires_at <= time.time():
+        left = ", which has run out"
+    return f"signed in with a token{left}{' and renews by itself' if state.renews else ''}"
 
 
 def _print_not_checked(checkups: Sequence[Checkup], output: Output) -> None:
@@ -136,6 +157,13 @@ def _as_json(checkup: Checkup) -> dict[str, Any]:
     }
     if not checkup.is_fine:
         rendered |= {"code": checkup.code, "message": checkup.message, "nextStep": checkup.next_step}
+    if checkup.sign_in is not None:
+        rendered["signIn"] = {
+            "signedIn": checkup.sign_in.is_signed_in,
+            "expiresAt": checkup.sign_in.expires_at,
+            "renews": checkup.sign_in.renews,
+            "endedBecause": checkup.sign_in.ended_because or None,
+        }
     if checkup.not_checked:
         rendered["notChecked"] = dict(checkup.not_checked)
     return rendered

@@ -44,6 +44,8 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         server_parsers.add_discover,
         server_parsers.add_doctor,
         moving_parsers.add_enable,
+        server_parsers.add_login,
+        server_parsers.add_logout,
         server_parsers.add_logs,
         peer_parsers.add_peers,
         server_parsers.add_registry,

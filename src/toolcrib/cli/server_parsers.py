@@ -1,4 +1,4 @@
-"""The command lines about servers: registry, logs, doctor, discover, warm."""
+"""The command lines about servers: registry, logs, login, logout, doctor, discover, warm."""
 
 from __future__ import annotations
 
@@ -55,6 +55,42 @@ def add_logs(commands: Commands) -> None:
     parser.add_argument("server", metavar="SERVER", help="name of the server")
     add_lines(parser)
     add_json(parser)
+
+
+def add_login(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "login",
+        "sign in to a remote server",
+        description="Sign in to a remote server, in your browser. The token is kept for all clients and renews by itself.",
+    )
+    parser.add_argument("server", metavar="SERVER", help="name of the server")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="open no browser: show the address, and take what you paste"
+    )
+    parser.add_argument(
+        "--from-mcp-remote", action="store_true", help="go on with the sign-in that mcp-remote has made to it"
+    )
+    parser.add_argument("--scopes", metavar="SCOPES", help='ask for these scopes, for example "repo user"')
+    _add_account(parser)
+    add_json(parser)
+
+
+def add_logout(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "logout",
+        "end a sign-in to a server",
+        description="End a sign-in: Toolcrib tells the service, if it accepts that, and deletes the tokens in any case.",
+    )
+    parser.add_argument("server", metavar="SERVER", help="name of the server")
+    parser.add_argument("--forget-client", action="store_true", help="forget how Toolcrib is registered there, too")
+    _add_account(parser)
+    add_json(parser)
+
+
+def _add_account(parser: Parser) -> None:
+    parser.add_argument("--account", metavar="NAME", help="another account than that of the server's entry")
 
 
 def add_doctor(commands: Commands) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
-from toolcrib.config.diagnostics import Findings
 from toolcrib.config.entries import is_web_address
-from toolcrib.errors import Problem
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, Transport, likely_transport
 
 _PACKAGE_RUNNERS = ("npx", "bunx", "pnpx")
@@ -17,6 +15,9 @@ _RUNNERS_WITH_A_WORD = {"pnpm": ("dlx",), "yarn": ("dlx",), "npm": ("exec", "x")
 _RUNNER_FLAGS = ("-y", "--yes", "-q", "--quiet", "--", "--bun")
 _BRIDGE = re.compile(r"mcp-remote(?:@.*)?")
 _HARMLESS_FLAGS = ("--allow-http", "--debug", "--silent", "--enable-proxy")
+# How its own sign-in goes about: ours goes about in its own way.
+_PORT = re.compile(r"[0-9]{1,5}")
+_ABOUT_ITS_SIGN_IN = "--auth-timeout"
 _TRANSPORTS: Mapping[str, Transport] = {
     "sse-only": "sse",
     "sse-first": "sse",
@@ -35,20 +36,14 @@ class _BridgeCall:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def without_bridges(spec: ServerSpec, findings: Findings) -> ServerSpec:
-    """The server reached without `cmd` and without a bridge, where that is the same."""
+def without_bridges(spec: ServerSpec) -> ServerSpec:
+    """The server reached without `cmd` and without a bridge, where that is the same; who signs in is up to us then."""
     if not isinstance(spec.launch, StdioLaunch):
         return spec
     launch = without_shell(spec.launch)
     call = _bridge_call(launch)
     if call is None:
         return replace(spec, launch=launch)
-    if not call.headers:
-        message = (
-            "is reached directly instead of through mcp-remote; if it wants a sign-in in the browser, "
-            "which only mcp-remote does, write its entry into `servers`"
-        )
-        findings.warn(str(Problem(spec.name, message, spec.origin.file)))
     return replace(spec, launch=_direct(call))
 
 
@@ -60,6 +55,11 @@ def without_shell(launch: StdioLaunch) -> StdioLaunch:
     if len(words) == 1 and '"' not in words[0]:
         words = tuple(words[0].split()) or words
     return replace(launch, command=words[0], args=words[1:])
+
+
+def is_bridged(spec: ServerSpec) -> bool:
+    """Whether the server is reached through a bridge that can be left out."""
+    return isinstance(spec.launch, StdioLaunch) and _bridge_call(without_shell(spec.launch)) is not None
 
 
 def program_name(command: str) -> str:
@@ -98,8 +98,10 @@ def _package_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _take_option(call: _BridgeCall, word: str, rest: Iterator[str], env: Mapping[str, str]) -> bool:
     """Take one option; false for one that we would have to honour and cannot."""
-    if word in _HARMLESS_FLAGS:
+    if word in _HARMLESS_FLAGS or _PORT.fullmatch(word):
         return True
+    if word == _ABOUT_ITS_SIGN_IN:
+        return next(rest, "").isdecimal()
     if word == "--header":
         name, colon, value = next(rest, "").partition(":")
         call.headers[name.strip()] = _from_environment(value.strip(), env)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
+from toolcrib.config.sign_in_entry import sign_in_options
 from toolcrib.config.values import Reader, join
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.peer_id import is_peer_id
@@ -27,6 +28,7 @@ from toolcrib.model.server import (
     Transport,
     likely_transport,
 )
+from toolcrib.model.sign_in_options import SignInOptions
 
 ENTRY_KEYS: Mapping[str, str] = {
     "name": "The server's name; in a map the key is the name, and this its title.",
@@ -54,6 +56,7 @@ ENTRY_KEYS: Mapping[str, str] = {
     "share": "`always`: all clients share one process, whatever folder they are in. `never`: each client session gets its own. `auto` (the default): [as fits the server](sharing.md).",
     "sampling": "Whether this server may use your client's model, instead of `sampling`: `ask`, `allow` or `deny`.",
     "elicitation": "`deny`: this server may not ask you anything. `allow` is the default.",
+    "oauth": "`false`: nobody [signs in](sign-in.md) to this server. Or a map that says how: [its keys](#oauth).",
     "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
     " `parameters` (a list of `name`, `type`, `description`, `required`).",
 }
@@ -107,6 +110,7 @@ class EntryReader(Reader):
             share=self._one_of("share", SHARES) or "auto",
             sampling=self._one_of("sampling", SAMPLINGS),
             elicitation=self._one_of("elicitation", ELICITATIONS) or "allow",
+            oauth=self._oauth(),
         )
         return None if self.problems else spec
 
@@ -129,6 +133,11 @@ class EntryReader(Reader):
         if stated is not None:
             self.fail(key, f"expected {' or '.join(words)}, found another word")
         return None
+
+    def _oauth(self) -> SignInOptions:
+        options, notes = sign_in_options(self)
+        self.notes.extend(notes)
+        return options
 
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")

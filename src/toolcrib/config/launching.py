@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from toolcrib.config.entries import is_peer_address
 from toolcrib.config.references import FromKeyring, References, no_keyring
 from toolcrib.config.secret_refs import (
     bearer_for,
@@ -58,6 +59,16 @@ def ready_launch(spec: ServerSpec, env: Mapping[str, str], from_keyring: FromKey
     except NeedsConfiguration as error:
         raise _masker(references, launch, {}).error(error) from None
     return ReadyLaunch(launch, given, _masker(references, launch, given), _folder(spec, launch))
+
+
+def may_sign_in(spec: ServerSpec, given: Mapping[str, str]) -> bool:
+    """Whether a sign-in counts for this server: a person configured it, by address, and gives it no other credentials.
+
+    A peer knows us by our key.
+    """
+    if not isinstance(spec.launch, RemoteLaunch) or spec.is_foreign or is_peer_address(spec.launch.url):
+        return False
+    return spec.oauth.is_allowed and not any(name.lower() == "authorization" for name in given)
 
 
 def _folder(spec: ServerSpec, launch: Launch) -> str | None:

@@ -122,6 +122,11 @@ class Paths:
         return self.state_dir / "request-state.key"
 
     @property
+    def sign_ins_dir(self) -> Path:
+        """Sign-ins to servers, with their tokens."""
+        return self.state_dir / "sign-ins"
+
+    @property
     def peer_key(self) -> Path:
         """The key by which peers know us; without it we are somebody else to them."""
         return self.state_dir / "peer.key"

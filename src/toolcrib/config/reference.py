@@ -9,6 +9,7 @@ from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.introspection import INTROSPECTION_KEYS
 from toolcrib.config.setting_field import Scalar
 from toolcrib.config.settings import SCALARS
+from toolcrib.config.sign_in_entry import SIGN_IN_KEYS
 from toolcrib.config.source_types import FORMATS
 from toolcrib.config.tool_rules import RULE_KEYS
 
@@ -35,6 +36,11 @@ def settings_text() -> str:
 def entry_table() -> str:
     """Every key of a server entry."""
     return _key_table(ENTRY_KEYS)
+
+
+def sign_in_table() -> str:
+    """Every key of the `oauth` of an entry."""
+    return _key_table(SIGN_IN_KEYS)
 
 
 def rule_table() -> str:
@@ -74,7 +80,7 @@ def _described(scalar: Scalar) -> str:
 
 
 def main() -> None:
-    tables = (settings_table(), entry_table(), rule_table(), introspection_table(), source_formats())
+    tables = (settings_table(), entry_table(), sign_in_table(), rule_table(), introspection_table(), source_formats())
     sys.stdout.write("\n\n".join(tables) + "\n")
 
 

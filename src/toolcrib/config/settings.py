@@ -19,6 +19,7 @@ OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
+SignInPlace = Literal["auto", "keyring", "file"]
 PeerTrust = Literal["ask", "pinned", "tofu"]
 
 
@@ -475,6 +476,35 @@ class Settings:
     )
     peers_tag: str = scalar(
         "peers.tag", "text", "praxis-p2p-mcp", "The name of the service under which peers announce."
+    )
+
+    # Signing in to servers.
+    oauth_store: SignInPlace = choice(
+        "oauth.store",
+        ("auto", "keyring", "file"),
+        "Where tokens of a new sign-in are kept: in the keyring if there is one (auto), only there, or in a file that only "
+        "you can read.",
+    )
+    oauth_login_timeout_seconds: float = seconds(
+        "oauth.loginTimeout", 300.0, "How long a sign-in waits for you to come back from the browser."
+    )
+    oauth_callback_port: int = scalar(
+        "oauth.callbackPort",
+        "integer",
+        0,
+        "The port on this machine to which the browser comes back after a sign-in; 0 takes a free one.",
+        minimum=0,
+        maximum=65_535,
+    )
+    oauth_client_name: str = scalar(
+        "oauth.clientName", "text", "Toolcrib", "The name that services show when you sign in."
+    )
+    oauth_client_metadata_url: str = scalar(
+        "oauth.clientMetadataUrl",
+        "text",
+        "",
+        "The https address of a client ID metadata document of your own, for services that take one instead of a "
+        "registration.",
     )
 
     # The audit log.

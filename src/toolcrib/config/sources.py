@@ -143,7 +143,7 @@ class _FileImport:
         except ConfigurationError as error:
             own.fatal.extend(error.problems)
             read = []
-        specs = [without_bridges(spec, own) for spec in read]
+        specs = [without_bridges(spec) for spec in read]
         return specs, SourceState(self._name, str(file), "broken" if own.fatal else "found", len(specs))
 
     def _document(self, file: Path) -> Any:

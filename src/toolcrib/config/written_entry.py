@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.config.sign_in_entry import written_options
 from toolcrib.model.server import DeclaredTool, Launch, ServerSpec, StdioLaunch
 
 
@@ -23,6 +24,7 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "share": "" if spec.share == "auto" else spec.share,
         "sampling": spec.sampling or "",
         "elicitation": "" if spec.elicitation == "allow" else spec.elicitation,
+        "oauth": written_options(spec.oauth),
         "tools": [_declared(tool) for tool in spec.declared_tools],
     }
     entry = {key: value for key, value in values.items() if value or value == 0}

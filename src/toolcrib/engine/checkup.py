@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolcrib.config.launching import ready_launch
 from toolcrib.config.os_keyring import OsKeyring
 from toolcrib.config.secret_refs import bearer_variables
+from toolcrib.engine.sign_in_state import SignInState, sign_in_state
 from toolcrib.errors import (
     AuthenticationFailed,
     CallTimeout,
@@ -42,6 +43,7 @@ class Checkup:
     next_step: str = ""
     # Tools whose arguments can't be checked before a call, with the reason.
     not_checked: Mapping[str, str] = field(default_factory=dict)
+    sign_in: SignInState | None = None
 
     @property
     def is_fine(self) -> bool:
@@ -50,6 +52,12 @@ class Checkup:
 
 async def check_server(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now: Callable[[], float]) -> Checkup:
     """Try a server; whatever goes wrong is in the answer."""
+    checkup = await _tried(gateway, spec, env, now)
+    # Afterwards: what was tried may have renewed the token, or learnt that the sign-in has ended.
+    return replace(checkup, sign_in=await asyncio.to_thread(sign_in_state, spec, env))
+
+
+async def _tried(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now: Callable[[], float]) -> Checkup:
     began = now()
     tools: int | None = None
     not_checked: dict[str, str] = {}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from toolcrib.catalog.freshness import Freshness
 from toolcrib.config.os_keyring import OsKeyring
@@ -25,6 +28,10 @@ from toolcrib.upstream.link import TransportLimits
 from toolcrib.upstream.opener import LinkOpener, PeerRoutes
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.version import VERSION
+
+if TYPE_CHECKING:
+    from toolcrib.signin.record import SignIn
+    from toolcrib.signin.store import SignInStore
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +72,13 @@ def link_opener(
     settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str], routes: PeerRoutes | None = None
 ) -> LinkOpener:
     """Our own transports, under the settings in force when a link is opened."""
+
+    async def sign_in_alone(spec: ServerSpec) -> SignIn:
+        # Loaded now: hardly anybody signs in without a person.
+        code = await asyncio.to_thread(import_module, "toolcrib.engine.sign_ins")
+        record: SignIn = await code.SignIns(settings(), paths, env).sign_in(spec, None)
+        return record
+
     return LinkOpener(
         env=env,
         logs_dir=paths.logs_dir,
@@ -72,7 +86,15 @@ def link_opener(
         user_agent=f"toolcrib/{VERSION}",
         from_keyring=OsKeyring().get,
         routes=routes,
+        sign_ins=lambda: sign_in_files(paths),
+        sign_in_alone=sign_in_alone,
     )
+
+
+def sign_in_files(paths: Paths) -> SignInStore:
+    """Where sign-ins are kept; loaded with the first server that is reached by address."""
+    store: SignInStore = import_module("toolcrib.storage.sign_in_files").SignInFiles(paths.sign_ins_dir, OsKeyring())
+    return store
 
 
 def audit_file(settings: Settings, paths: Paths) -> AuditFile:

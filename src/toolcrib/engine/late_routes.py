@@ -28,9 +28,7 @@ class LateRoutes:
         # The way over libp2p, in the process that speaks it.
         self.streams: PeerLinks | None = None
 
-    async def open(
-        self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits
-    ) -> Link:
+    async def open(self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits) -> Link:
         opened = await self._stored()
         return await opened.routes.open(server, peer_id, ears, limits)
 

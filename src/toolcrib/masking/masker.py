@@ -22,7 +22,12 @@ class Masker:
     """Covers secrets in what a server says; without known ones, only what looks like one."""
 
     def __init__(self, known: KnownSecrets | None = None) -> None:
-        self.known = known or KnownSecrets()
+        self._given = known or KnownSecrets()
+        self.also(KnownSecrets())
+
+    def also(self, others: KnownSecrets) -> None:
+        """Cover these too, in place of those that were added before: what changes, such as tokens, is told again."""
+        self.known = self._given.and_also(others)
         # A password that is an everyday word is not hunted for in what a server says of itself.
         self.telling = self.known.only(lambda value: not is_ordinary(value))
 

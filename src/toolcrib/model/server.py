@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from toolcrib.model.sign_in_options import SignInOptions
 from toolcrib.model.site import Site
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -125,6 +126,7 @@ class ServerSpec:
     # None: as for all servers.
     sampling: Sampling | None = None
     elicitation: Elicitation = "allow"
+    oauth: SignInOptions = field(default_factory=SignInOptions)
     # Not from the entry but from the workspace that offers it (`config/binding`): for whom it is launched, which of the
     # processes of this launch is meant, and whether each session has one of its own.
     site: Site | None = field(default=None, compare=False, repr=False)
@@ -155,5 +157,7 @@ class ServerSpec:
         What is known of a server belongs to this key: entries that launch the same thing are the same server.
         """
         launch = {name: value for name, value in asdict(self.launch).items() if name != "is_transport_guessed"}
-        text = json.dumps([self.launch.transport, launch], sort_keys=True, default=list)
+        # Two accounts on one address may be shown different tools.
+        account = [self.oauth.account] if self.oauth.account else []
+        text = json.dumps([self.launch.transport, launch, *account], sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()

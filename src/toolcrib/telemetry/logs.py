@@ -48,20 +48,41 @@ def mask_in_logs(masker: Masker) -> None:
     _covered.add(masker.telling)
 
 
+def mask_tokens_in_logs(owner: str, tokens: KnownSecrets) -> None:
+    """The same for what changes: the tokens of `owner` from now on, in place of those it had before."""
+    _covered.add_tokens(owner, tokens)
+
+
 class _Covered(logging.Filter):
     """What the log lines of this process must not show; logging is set up once for a process, and so is this."""
 
     def __init__(self) -> None:
         super().__init__()
         self._known = KnownSecrets()
+        self._tokens: dict[str, KnownSecrets] = {}
         self.masker = Masker()
 
     def add(self, known: KnownSecrets) -> None:
-        for name in _TALKATIVE:
-            logging.getLogger(name).addFilter(self)  # one that is there already is not added again
+        self._look_at_talkative_ones()
         merged = self._known.and_also(known)
         if merged is not self._known:
-            self._known, self.masker = merged, Masker(merged)
+            self._known = merged
+            self._cover()
+
+    def add_tokens(self, owner: str, tokens: KnownSecrets) -> None:
+        self._look_at_talkative_ones()
+        self._tokens[owner] = tokens
+        self._cover()
+
+    def _cover(self) -> None:
+        known = self._known
+        for tokens in self._tokens.values():
+            known = known.and_also(tokens)
+        self.masker = Masker(known)
+
+    def _look_at_talkative_ones(self) -> None:
+        for name in _TALKATIVE:
+            logging.getLogger(name).addFilter(self)  # one that is there already is not added again
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = self.masker(record.getMessage()), None

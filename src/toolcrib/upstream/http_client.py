@@ -7,10 +7,12 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Protocol
 
 import httpx2
 
 from toolcrib.errors import AnswerTooLarge, ConfigurationError, NeedsConfiguration, Problem, ServerConnectionError
+from toolcrib.signin.challenge import is_insufficient_scope
 from toolcrib.upstream.event_stream import Event, EventTooLarge, read_events
 from toolcrib.upstream.http_errors import origin_of, status_error, translated, unexpected_status
 
@@ -20,6 +22,8 @@ _DRAIN_SECONDS = 1.0
 _DRAIN_BYTES = 64 * 1024
 _ERROR_BODY_BYTES = 64 * 1024
 _MAX_REDIRECTS = 5
+# With the token at hand, with the one another process has by now, and with a new one.
+_MAX_TOKENS = 3
 _LAST_PORT = 65535
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -131,8 +135,18 @@ class Reply:
         return b"".join(parts)
 
 
+class Bearer(Protocol):
+    """Gives out the token of a sign-in, and renews it."""
+
+    async def header(self, server: str) -> str:
+        """The Authorization header; empty where nobody has signed in. Raises SignInRequired or SignInUnavailable."""
+
+    async def refused(self, server: str, sent: str, status: int, told: str) -> bool:
+        """Whether to send it once more; `told` is the WWW-Authenticate header. Raises as `header` does."""
+
+
 class HttpAddress:
-    """Where one server is reached: its URL, the headers of its entry, the cookies it gave."""
+    """Where one server is reached: its URL, the headers of its entry, the cookies it gave, and who signed in to it."""
 
     def __init__(
         self,
@@ -142,18 +156,46 @@ class HttpAddress:
         *,
         client: httpx2.AsyncClient,
         now: Callable[[], float],
+        bearer: Bearer | None = None,
     ) -> None:
         self.server = server
         self.url = _checked_url(server, url)
         self._headers = _checked_headers(server, headers)
         self._client = client
         self._cookies = httpx2.Cookies()
+        self._bearer = bearer
         self.now = now
 
     async def send(
         self, method: str, headers: Mapping[str, str], content: bytes = b"", url: httpx2.URL | None = None
     ) -> Reply:
-        """Send a request and wait for the head of its answer; redirects are followed within the origin only."""
+        """Send a request and wait for the head of its answer; redirects are followed within the origin only.
+
+        With a sign-in, a token that is refused is renewed, and the request sent once more: nobody has acted on it.
+        """
+        if self._bearer is None:
+            return await self._send(method, headers, content, url)
+        for _ in range(_MAX_TOKENS):
+            sent = await self._bearer.header(self.server)
+            reply = await self._send(method, {**headers, "authorization": sent} if sent else headers, content, url)
+            if not await self._is_worth_another(self._bearer, sent, reply):
+                break
+        return reply
+
+    async def _is_worth_another(self, bearer: Bearer, sent: str, reply: Reply) -> bool:
+        status, told = reply.response.status_code, reply.response.headers.get("www-authenticate", "")
+        if status != 401 and not is_insufficient_scope(status, told):
+            return False
+        try:
+            is_worth = await bearer.refused(self.server, sent, status, told)
+        except BaseException:
+            await reply.close()
+            raise
+        if is_worth:
+            await reply.finish()
+        return is_worth
+
+    async def _send(self, method: str, headers: Mapping[str, str], content: bytes, url: httpx2.URL | None) -> Reply:
         target = url or self.url
         if self._client.is_closed:
             raise ServerConnectionError(f"{self.server}: the gateway is shutting down", server=self.server)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import httpx2
 
-from toolcrib.model.server import RemoteLaunch
-from toolcrib.upstream.http_client import open_http_client, request_timeout
+from toolcrib.masking.masker import Masker
+from toolcrib.model.server import RemoteLaunch, ServerSpec
+from toolcrib.signin.record import SignIn
+from toolcrib.signin.store import SignInStore
+from toolcrib.upstream.bearers import Bearers
+from toolcrib.upstream.http_client import Bearer, open_http_client, request_timeout
 from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 from toolcrib.upstream.sse import LegacySseLink
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 
 
 class HttpLinks:
-    """Opens links to servers that are reached by address."""
+    """Opens links to servers that are reached by address; `sign_ins` are those a person has made to such servers."""
 
-    def __init__(self, user_agent: str) -> None:
+    def __init__(self, user_agent: str, sign_ins: SignInStore | None = None) -> None:
         self._user_agent = user_agent
+        self._bearers = Bearers(sign_ins) if sign_ins is not None else None
         self._client: httpx2.AsyncClient | None = None
         self._making_client = asyncio.Lock()
 
@@ -29,6 +35,7 @@ class HttpLinks:
         headers: Mapping[str, str],
         ears: LinkEars,
         limits: TransportLimits,
+        bearer: Bearer | None = None,
     ) -> Link:
         client = await self._http_client(limits.connect_seconds)
         if launch.transport == "sse":
@@ -40,6 +47,7 @@ class HttpLinks:
                 ears=ears,
                 max_body_bytes=limits.max_body_bytes,
                 connect_seconds=limits.connect_seconds,
+                bearer=bearer,
             )
         return await StreamableHttpLink.open(
             server,
@@ -48,10 +56,37 @@ class HttpLinks:
             client=client,
             ears=ears,
             max_body_bytes=limits.max_body_bytes,
+            bearer=bearer,
         )
+
+    async def bearer(
+        self,
+        spec: ServerSpec,
+        launch: RemoteLaunch,
+        limits: TransportLimits,
+        masker: Masker,
+        sign_in_alone: Callable[[ServerSpec], Awaitable[SignIn]] | None,
+    ) -> Bearer | None:
+        """Who signs in to this server; `masker` hears of its tokens."""
+        if self._bearers is None:
+            return None
+        alone = None
+        if spec.oauth.grant == "client_credentials" and sign_in_alone is not None:
+            alone = partial(sign_in_alone, spec)
+        bearer = await self._bearers.get(
+            spec.name,
+            launch.url,
+            spec.oauth.account,
+            await self._http_client(limits.connect_seconds),
+            alone,
+        )
+        bearer.cover_in(masker)
+        return bearer
 
     async def close(self) -> None:
         """Free the client; every link must be closed before."""
+        if self._bearers is not None:
+            await self._bearers.close()
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from toolcrib.config.launching import ReadyLaunch, ready_launch
+from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.peer import peer_id_of
@@ -21,6 +21,8 @@ from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from toolcrib.signin.record import SignIn
+    from toolcrib.signin.store import SignInStore
     from toolcrib.upstream.http_links import HttpLinks
 
 
@@ -46,6 +48,8 @@ class LinkOpener:
         user_agent: str,
         from_keyring: FromKeyring = no_keyring,
         routes: PeerRoutes | None = None,
+        sign_ins: Callable[[], SignInStore] | None = None,
+        sign_in_alone: Callable[[ServerSpec], Awaitable[SignIn]] | None = None,
     ) -> None:
         self._env = env
         self._from_keyring = from_keyring
@@ -53,6 +57,8 @@ class LinkOpener:
         self._limits = limits
         self._user_agent = user_agent
         self._routes = routes
+        self._sign_ins = sign_ins
+        self._sign_in_alone = sign_in_alone
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
@@ -73,7 +79,11 @@ class LinkOpener:
         if (peer_id := peer_id_of(launch.url)) is not None:
             return await self._reach(spec.name, peer_id, ears)
         http = await self._http_links()
-        return await http.open(spec.name, launch, ready.given, ears, self._limits())
+        limits = self._limits()
+        bearer = None
+        if may_sign_in(spec, ready.given):
+            bearer = await http.bearer(spec, launch, limits, ready.masker, self._sign_in_alone)
+        return await http.open(spec.name, launch, ready.given, ears, limits, bearer)
 
     async def _reach(self, server: str, peer_id: str, ears: LinkEars) -> Link:
         if self._routes is None:
@@ -111,5 +121,5 @@ class LinkOpener:
         # In a thread, as it takes a tenth of a second; whoever comes meanwhile waits for the same import.
         module = await asyncio.to_thread(import_module, "toolcrib.upstream.http_links")
         if self._http is None:
-            self._http = module.HttpLinks(self._user_agent)
+            self._http = module.HttpLinks(self._user_agent, self._sign_ins() if self._sign_ins is not None else None)
         return self._http

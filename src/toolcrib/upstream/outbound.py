@@ -34,7 +34,7 @@ async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: 
         return
     _check_shape(parts, port)
     assert parts.hostname is not None
-    addresses = list(await (resolve or _resolve)(parts.hostname, port))
+    addresses = list(await (resolve or addresses_of)(parts.hostname, port))
     if not addresses:
         raise ValidationError(f"the host {parts.hostname} has no address")
     if not all(map(is_public_address, addresses)):
@@ -62,7 +62,8 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-async def _resolve(host: str, port: int) -> list[str]:
+async def addresses_of(host: str, port: int) -> list[str]:
+    """Where a host name leads now; nowhere if it is not known."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

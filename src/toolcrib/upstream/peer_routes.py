@@ -43,9 +43,7 @@ class TrustedPeerRoutes:
         self._streams = streams
         self._now = now
 
-    async def open(
-        self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits
-    ) -> Link:
+    async def open(self, server: str, peer_id: str, ears: LinkEars, limits: TransportLimits) -> Link:
         """A link to the peer, at the first of its addresses where it answers."""
         peer = self._trusted(server, peer_id, await asyncio.to_thread(self._find, peer_id))
         streams = self._streams() if peer.multiaddrs else None
@@ -68,9 +66,7 @@ class TrustedPeerRoutes:
         """A peer was met at this address: whoever is connected to it elsewhere has to look anew."""
         self._https.moved(peer_id, address)
 
-    async def _over_https(
-        self, server: str, peer: KnownPeer, ears: LinkEars, limits: TransportLimits
-    ) -> Link:
+    async def _over_https(self, server: str, peer: KnownPeer, ears: LinkEars, limits: TransportLimits) -> Link:
         refusal: PeerRefused | None = None
         for address in peer.addresses if peer.certificate and peer.listens_for_https else ():
             try:

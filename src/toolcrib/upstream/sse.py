@@ -11,7 +11,7 @@ import httpx2
 
 from toolcrib.errors import ServerConnectionError
 from toolcrib.upstream.event_stream import Event
-from toolcrib.upstream.http_client import HttpAddress, Reply, same_origin
+from toolcrib.upstream.http_client import Bearer, HttpAddress, Reply, same_origin
 from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.upstream.mux import Mux
 from toolcrib.wire.jsonrpc import Json, RpcError
@@ -48,9 +48,10 @@ class LegacySseLink:
         max_body_bytes: int,
         connect_seconds: float,
         now: Callable[[], float] = time.time,
+        bearer: Bearer | None = None,
     ) -> LegacySseLink:
         """Open the stream and wait for the address it names."""
-        address = HttpAddress(server, url, headers, client=client, now=now)
+        address = HttpAddress(server, url, headers, client=client, now=now, bearer=bearer)
         try:
             async with asyncio.timeout(connect_seconds):
                 link = cls(address, await _open_stream(address), ears, max_body_bytes)

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from toolcrib.errors import AnswerTooLarge, ServerConnectionError, ToolcribError
 from toolcrib.upstream.asked_back import ServerRequests
 from toolcrib.upstream.http_call import VERSION_HEADER, Call, messages_in
-from toolcrib.upstream.http_client import HttpAddress, Reply
+from toolcrib.upstream.http_client import Bearer, HttpAddress, Reply
 from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.upstream.listen_stream import ListenStream
 from toolcrib.upstream.mux import CANCELLED
@@ -64,9 +64,10 @@ class StreamableHttpLink:
         ears: LinkEars,
         max_body_bytes: int,
         now: Callable[[], float] = time.time,
+        bearer: Bearer | None = None,
     ) -> StreamableHttpLink:
         """A link to `url`, with nothing sent yet; an address or header of no use raises NeedsConfiguration."""
-        return cls(HttpAddress(server, url, headers, client=client, now=now), ears, max_body_bytes)
+        return cls(HttpAddress(server, url, headers, client=client, now=now, bearer=bearer), ears, max_body_bytes)
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
         call = Call(id, method, headers)
