@@ -9,8 +9,8 @@ PYTHON ?= python
 BIN := .venv/Scripts
 endif
 
-# Test processes at once; 0 runs the tests in one process.
-WORKERS ?= 2
+# Test processes at once, more than a small machine has processors: most tests wait for other processes. 0 runs them in one.
+WORKERS ?= 4
 # More for pytest, for example: make test PYTEST_ARGS="-k rules -x"
 PYTEST_ARGS ?=
 

@@ -238,8 +238,9 @@ class Child(asyncio.SubprocessProtocol):
         await _within(KILL_SECONDS, self._disconnected)
 
     def _free_pipes(self) -> None:
-        if STDIN in self._open_pipes:
-            # Closing waits for unsent bytes, which an escaped process holding the other end may never read.
+        if STDIN in self._open_pipes and self._stdin.get_write_buffer_size():
+            # Closing waits for unsent bytes, which an escaped process holding the other end may never read. With none left it
+            # is closed already, and asyncio would close it a second time.
             self._stdin.abort()
         self._transport.close()
 
