@@ -20,9 +20,11 @@ from tests.fakes import FakeServer, eventually, text, tool
 from tests.peers.machines import LOOPBACK, Machine, machine
 from tests.peers.test_meeting import both_trust, comes_to
 from toolcrib.engine.peer_specs import stored_overlay
+from toolcrib.model.asking import QuestionRefused
 from toolcrib.model.peer import KnownPeer
-from toolcrib.upstream.link import TransportLimits
+from toolcrib.upstream.link import LinkEars, TransportLimits
 from toolcrib.upstream.peer_https import PeerHttpLink
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND
 
 pytestmark = [pytest.mark.timeout(150), pytest.mark.usefixtures("libp2p_python")]
 # A node takes a few seconds to start, and longer on a busy machine.
@@ -116,7 +118,7 @@ async def test_a_peer_known_both_ways_is_one_and_is_called_over_https_first(mult
         ]
         await both_trust(study, kitchen)
         await comes_to("", study, "peer-kitchen", "notes__add")
-        opened = await study.engine.peer_routes.open("peer-kitchen", kitchen.peer_id, _ignored, TransportLimits())
+        opened = await study.engine.peer_routes.open("peer-kitchen", kitchen.peer_id, _NOBODY, TransportLimits())
         assert isinstance(opened, PeerHttpLink)
         await opened.close()
 
@@ -125,8 +127,11 @@ def _is_known_both_ways(peer: KnownPeer) -> bool:
     return bool(peer.addresses and peer.multiaddrs and peer.certificate)
 
 
-async def _ignored(*_: Any) -> None:
-    return None
+async def _refuse(*_: Any) -> bytes:
+    raise QuestionRefused(METHOD_NOT_FOUND, "nobody is asked here")
+
+
+_NOBODY = LinkEars(lambda *_: None, _refuse)
 
 
 _KITCHEN = """
