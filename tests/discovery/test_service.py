@@ -753,7 +753,7 @@ async def test_a_server_that_never_answers_is_a_timeout() -> None:
         return {}
 
     servers = FakeServers(FakeServer("files", methods={"tools/list": hang}))
-    async with desk(servers, policy=replace(POLICY, call_seconds=0.05)) as us:
+    async with desk(servers, policy=replace(POLICY, list_seconds=0.05)) as us:
         with pytest.raises(Timeout):
             await us.service.discover_tools(spec("files"), DiscoveryOptions(retry_policy=RetryPolicy(max_retries=0)))
 
