@@ -395,7 +395,10 @@ class Settings:
         "or the first one under a name is trusted (tofu).",
     )
     peers_name: str = scalar(
-        "peers.name", "text", "", "The name by which peers know this machine; the host name if none is given."
+        "peers.name",
+        "text",
+        "",
+        "The name by which peers know this machine; the first word of the host name if none is given.",
     )
     peers_host: str = scalar(
         "peers.host",

@@ -60,23 +60,20 @@ class OwnCard:
 
     def exposed(self) -> Mapping[str, VisibleTool]:
         """The tools that trusted peers may use, by their names for peers."""
-        self._current()
+        self.current()
         return self._exposed
-
-    def current(self) -> AgentCard:
-        """The card as it is now, with the time at which anything of it changed last."""
-        return self._current()
 
     def signed(self) -> SignedCard:
         """The same, signed a moment ago."""
-        card, now = self._current(), self._now()
-        is_new = self._signed is None or self._signed.etag != card.etag
-        if self._signed is None or is_new or not 0 <= now - self._signed_at < SIGNED_SECONDS:
+        card, now = self.current(), self._now()
+        is_recent = 0 <= now - self._signed_at < SIGNED_SECONDS
+        if self._signed is None or self._signed.etag != card.etag or not is_recent:
             fresh = self._made(now)
             self._signed, self._signed_at = SignedCard(fresh, signed_card(fresh, self._identity)), now
         return self._signed
 
-    def _current(self) -> AgentCard:
+    def current(self) -> AgentCard:
+        """The card as it is now, with the time at which anything of it changed last."""
         made_of = (self._view.catalog.version, self._view.version, self._patterns(), self._name(), self.port)
         if self._card is None or made_of != self._made_of:
             self._exposed = self._found(self._patterns()) if self._patterns() else {}

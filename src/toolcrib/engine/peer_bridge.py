@@ -18,19 +18,18 @@ from toolcrib.model.call import ExecutionResult, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.model.peer import KnownPeer
 from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.peers.card_resource import CARD_RESOURCE, CARD_URI, NO_OTHER, card_content
 from toolcrib.peers.exposure import exposed_definition
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
 
-CARD_URI = "agent://card"
 ANSWER_SECONDS = 30.0
 MOST_ANSWER_BYTES = 10 * 1024 * 1024
 # How often cards may be left here: by one peer, and by all.
 CARDS_OF_ONE = RateLimitConfig(1, 3)
 CARDS_IN_ALL = RateLimitConfig(10, 20)
-_CARD_RESOURCE = {"uri": CARD_URI, "name": "card", "title": "Agent card", "mimeType": "application/json"}
 
 TakeCard = Callable[[str, bytes], Awaitable[None]]
 """(the id that the transport proved, a card): judge it, and remember whose it is; raises PeerRefused"""
@@ -119,7 +118,7 @@ class PeerBridge:
             case "tools/call":
                 return await self._call(peer, params)
             case "resources/list":
-                return msgspec.json.encode({"resources": [_CARD_RESOURCE]})
+                return msgspec.json.encode({"resources": [CARD_RESOURCE]})
             case "resources/read":
                 return self._read_resource(params)
             case _:
@@ -127,9 +126,8 @@ class PeerBridge:
 
     def _read_resource(self, params: Mapping[str, Any]) -> bytes:
         if params.get("uri") != CARD_URI:
-            raise RpcError(INVALID_PARAMS, f"the only resource here is {CARD_URI}")
-        content = {"uri": CARD_URI, "mimeType": "application/json", "text": self._card().decode()}
-        return msgspec.json.encode({"contents": [content]})
+            raise RpcError(INVALID_PARAMS, NO_OTHER)
+        return msgspec.json.encode({"contents": [card_content(self._card())]})
 
     async def _call(self, peer: KnownPeer, params: Mapping[str, Any]) -> bytes:
         name, arguments = params.get("name"), params.get("arguments") or {}

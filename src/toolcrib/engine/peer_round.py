@@ -55,13 +55,9 @@ class Rules:
     own_id: str
 
 
-async def meet(reader: CardReader, address: PeerAddress, rules: Rules, expected_id: str = "") -> Met:
-    """Whoever is at this address; raises PeerRefused where that is not believed, or not the one that is expected."""
-    looked = await reader.look(address, "", rules.seconds)
-    met = _believed(looked, address, rules)
-    if expected_id and met.card.peer_id != expected_id:
-        raise _another(address, met.card.peer_id)
-    return met
+async def meet(reader: CardReader, address: PeerAddress, rules: Rules) -> Met:
+    """Whoever is at this address; raises PeerRefused where that is not believed."""
+    return _believed(await reader.look(address, "", rules.seconds), address, rules)
 
 
 async def check(reader: CardReader, peer: KnownPeer, rules: Rules, streams: CardStreams | None = None) -> Met:

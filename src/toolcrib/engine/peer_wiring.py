@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
@@ -25,7 +24,7 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.peer import PeerAddress, Sighting
 from toolcrib.peers.addresses import OwnAddress
 from toolcrib.peers.certificate import certificate_hash, kept_certificate
-from toolcrib.peers.identity import Identity
+from toolcrib.peers.identity import Identity, name_for_peers
 from toolcrib.upstream.peer_http import PeerHttp
 from toolcrib.upstream.peer_https import PeerHttps
 from toolcrib.upstream.peer_routes import PeerLinks, TrustedPeerRoutes
@@ -81,7 +80,7 @@ async def open_desk(
     own_card = OwnCard(
         identity,
         gateway.workspace.view,
-        name=lambda: settings().peers_name or socket.gethostname(),
+        name=lambda: name_for_peers(settings().peers_name),
         patterns=lambda: settings().peers_expose,
         certificate_hash=certificate_hash(certificate),
         now=now,

@@ -17,6 +17,7 @@ from toolcrib.model.call import ExecutionResult, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.model.peer import KnownPeer
 from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.peers.card_resource import CARD_RESOURCE, CARD_URI, NO_OTHER, card_content
 from toolcrib.peers.exposure import exposed_definition
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.server.identity import NAME, STAMP, TITLE, stamped
@@ -27,11 +28,9 @@ from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
-CARD_URI = "agent://card"
 # Where the guard writes down which peer has proved that it calls.
 PEER_IN_SCOPE = "toolcrib.peer"
 TTL_MS = 60_000
-_CARD_RESOURCE = {"uri": CARD_URI, "name": "card", "title": "Agent card", "mimeType": "application/json"}
 _HINT = CacheHint(TTL_MS, "private")
 
 Exposed = Callable[[], Mapping[str, VisibleTool]]
@@ -82,16 +81,16 @@ class _ExposedMiddleware:
             case "tools/call":
                 return await self._call(ctx)
             case "resources/list":
-                return _result(ctx, {"resources": [_CARD_RESOURCE]})
+                return _result(ctx, {"resources": [CARD_RESOURCE]})
             case "resources/read":
                 return _result(ctx, {"contents": [self._read(ctx)]})
             case _:
                 return await call_next(ctx)
 
-    def _read(self, ctx: Context) -> dict[str, Any]:
+    def _read(self, ctx: Context) -> dict[str, str]:
         if (ctx.params or {}).get("uri") != CARD_URI:
-            raise MCPError(INVALID_PARAMS, f"the only resource here is {CARD_URI}")
-        return {"uri": CARD_URI, "mimeType": "application/json", "text": self._card().decode()}
+            raise MCPError(INVALID_PARAMS, NO_OTHER)
+        return card_content(self._card())
 
     async def _call(self, ctx: Context) -> HandlerResult:
         params = ctx.params or {}

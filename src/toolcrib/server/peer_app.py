@@ -25,13 +25,14 @@ from toolcrib.engine.peer_desk import PeerDesk
 from toolcrib.errors import ConfigurationError, PeerRefused, Problem
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimiter
+from toolcrib.peers.paths import CARD_PATHS, MCP_PATH, PEERS_PATH
 from toolcrib.server.bounded_body import bounded_body
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
 from toolcrib.server.exposed_server import build_exposed_server
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
 from toolcrib.server.peer_door import PeerDoor
-from toolcrib.server.peer_guard import CALLER_IN_SCOPE, CARD_PATHS, MCP_PATH, PEERS_PATH, PeerGuard
+from toolcrib.server.peer_guard import CALLER_IN_SCOPE, PeerGuard
 
 log = logging.getLogger(__name__)
 

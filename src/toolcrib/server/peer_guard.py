@@ -17,11 +17,11 @@ from toolcrib.errors import PeerRefused
 from toolcrib.limits.rate import RateLimitConfig, RateLimiter
 from toolcrib.model.peer import KnownPeer
 from toolcrib.peers.call_proof import caller_of_proof
+from toolcrib.peers.paths import CARD_PATHS, MCP_PATH, PEERS_PATH
 from toolcrib.server.exposed_server import PEER_IN_SCOPE
 
 log = logging.getLogger(__name__)
 
-CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
 # Where the guard writes down the id that was proved, of whomever it is.
 CALLER_IN_SCOPE = "toolcrib.caller"
 POLICY_VIOLATION = 1008
@@ -30,8 +30,6 @@ CARDS_PER_HOST = RateLimitConfig(1, 2)
 CARDS_IN_ALL = RateLimitConfig(10, 20)
 # How many that are not trusted may do so at once.
 MOST_GREETED = 16
-MCP_PATH = "/mcp"
-PEERS_PATH = "/agent/peers"
 
 
 class PeerGuard:

@@ -32,7 +32,7 @@ async def speak_libp2p(
 ) -> None:
     """Run the node while it is wanted; with other settings or other networks it begins anew."""
     while True:
-        wanted = node_settings(settings(), networks())
+        wanted = _wanted(networks, settings)
         changing = asyncio.create_task(_another_than(wanted, networks, settings))
         try:
             if wanted is not None:
@@ -75,8 +75,13 @@ def _means_all(host: str) -> bool:
         return False
 
 
+def _wanted(networks: Networks, settings: Callable[[], Settings]) -> NodeSettings | None:
+    """The same for this moment; nobody looks for networks where no node is wanted."""
+    return node_settings(settings(), networks() if settings().peers_libp2p else ())
+
+
 async def _another_than(wanted: NodeSettings | None, networks: Networks, settings: Callable[[], Settings]) -> None:
-    while node_settings(settings(), networks()) == wanted:  # noqa: ASYNC110 - nobody tells of other networks
+    while _wanted(networks, settings) == wanted:  # noqa: ASYNC110 - nobody tells of other networks
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -19,11 +19,11 @@ from toolcrib.model.call import ExecutionError, ExecutionResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.peer import AgentCard, KnownPeer
 from toolcrib.peers.card_members import card_members
+from toolcrib.peers.paths import CARD_PATHS
 from toolcrib.peers.store import PeerStore
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.server.bounded_body import bounded_body
 
-CARD_PATHS = ("/agent/card", "/.well-known/agent-card.json")
 _CALLER = Caller(name="p2p page", face="http", key="http:p2p page")
 _OFF = "Toolcrib does not look for peers; set peers.enabled."
 _NOT_HERE = "This gateway does not speak to peers itself; another one of yours does, or peers.enabled is new."

@@ -17,11 +17,9 @@ from toolcrib.peers.call_proof import RENEW_SECONDS, proof_for
 from toolcrib.peers.certificate import any_certificate, only_certificate
 from toolcrib.peers.identity import Identity
 from toolcrib.peers.keepalive import keepalive_options
+from toolcrib.peers.paths import CARD_PATH, PEERS_PATH
 from toolcrib.upstream.http_client import request_timeout
 from toolcrib.upstream.http_errors import translated
-
-CARD_PATH = "/agent/card"
-PEERS_PATH = "/agent/peers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from toolcrib.errors import AnswerTooLarge, AuthenticationFailed, PeerRefused, S
 from toolcrib.model.peer import KnownPeer, PeerAddress
 from toolcrib.peers.certificate import certificate_hash, only_certificate
 from toolcrib.peers.identity import Identity
+from toolcrib.peers.paths import CARD_PATH
 from toolcrib.upstream.http_errors import translated
 from toolcrib.upstream.link import LinkEars, TransportLimits
-from toolcrib.upstream.peer_http import CARD_PATH, PeerProof, peer_client
+from toolcrib.upstream.peer_http import PeerProof, peer_client
 from toolcrib.upstream.streamable_http import StreamableHttpLink
 from toolcrib.wire.jsonrpc import Json
 
