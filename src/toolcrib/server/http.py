@@ -31,7 +31,11 @@ from toolcrib.server.process_memory import open_files_limit
 HEALTH_PATH = "/health"
 SESSION_HEADER = "mcp-session-id"
 CLOSING_SECONDS = 5.0
-MOST_ACCEPTED_AT_ONCE = 100
+# Of the connections that may be, so many are accepted before the first of them is looked at: those that are cut off for them
+# keep their files a little longer.
+ACCEPTED_AT_ONCE_OF = 4
+# The system keeps so many until they are accepted. One too many waits for seconds until it tries again.
+WAITING_TO_BE_ACCEPTED = 1024
 # One for the connection, one for another that waits to be accepted, one for the configured servers.
 FILES_PER_CONNECTION = 3
 BODY_TAKES_TIMES = 6
@@ -120,8 +124,7 @@ async def serve_http(
             ws="none",
             lifespan="on",
             http=cast(Any, partial(BoundedConnection, House(limits))),
-            # So many are accepted before the first of them is looked at.
-            backlog=min(MOST_ACCEPTED_AT_ONCE, limits().connections),
+            backlog=max(1, limits().connections // ACCEPTED_AT_ONCE_OF),
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -154,6 +157,12 @@ class _QuietServer(uvicorn.Server):
 
     def capture_signals(self) -> Any:
         return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Its backlog is how many are accepted at once, and is given to the system as well, for which it is too small."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(WAITING_TO_BE_ACCEPTED)
 
 
 def try_address(host: str, port: int) -> None:
