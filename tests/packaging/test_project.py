@@ -13,12 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_tests_must_reach_ninety_percent_of_the_code() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    test_target = re.search(r"^test:.*\n\t(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    target = re.search(r"^coverage:.*\n\t(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
     assert project["tool"]["coverage"]["report"]["fail_under"] >= 90
     assert project["tool"]["coverage"]["run"]["source"] == ["toolcrib"]
-    assert test_target is not None
-    assert "--cov " in test_target[1]
+    assert target is not None
+    assert "--cov " in target[1]
+    assert "make coverage" in workflow
 
 
 def test_the_package_has_its_licence_its_types_and_both_commands() -> None:
