@@ -37,6 +37,11 @@ def met(opened: PeerBook, identity: Identity, name: str, now: float = NOW) -> Kn
     return seen
 
 
+def answered(opened: PeerBook, identity: Identity, name: str, now: float) -> None:
+    """A peer is there and has the card that it had."""
+    opened.take_card(identity.peer_id, card_of(identity, name), b"certificate", ADDRESS, now)
+
+
 def written(opened: PeerBook, store: MemoryPeers) -> None:
     changes = opened.changes()
     store.save_peers(changes.saved)
@@ -238,15 +243,14 @@ def test_unseen_for_five_minutes_a_peer_is_gone_and_comes_back() -> None:
     met(opened, KITCHEN, "kitchen")
     opened.load([known_peer(KITCHEN, "kitchen", trust="trusted")])
 
-    assert [peer.server for peer in opened.fresh_trusted(NOW + 300)] == ["peer-kitchen"]
     assert opened.withdraw_stale(NOW + 300) == []
-    assert opened.fresh_trusted(NOW + 301) == []
     assert [peer.server for peer in opened.withdraw_stale(NOW + 301)] == ["peer-kitchen"]
     (peer,) = opened.all()
     assert (peer.card, peer.trust) == (None, "trusted")
 
     met(opened, KITCHEN, "kitchen", NOW + 400)
-    assert [peer.server for peer in opened.fresh_trusted(NOW + 400)] == ["peer-kitchen"]
+    (peer,) = opened.all()
+    assert peer.card is not None
 
 
 def test_only_known_peers_are_looked_at_where_a_person_wants_that() -> None:
@@ -296,7 +300,7 @@ def test_peers_are_due_at_once_then_every_ten_seconds_and_after_1_2_3_4_5_when_t
         assert not is_due(at + wait - 0.1)
         at += wait
         assert is_due(at)
-    opened.answered(KITCHEN.peer_id, NOW + at)
+    answered(opened, KITCHEN, "kitchen", NOW + at)
     assert [is_due(at + 9), is_due(at + 10)] == [False, True]
 
 
@@ -325,7 +329,7 @@ def test_what_goes_wrong_is_written_and_forgotten_when_it_answers() -> None:
     (peer,) = store.peers()
     assert (peer.away_since, peer.trouble) == (NOW + 5, "its certificate is another one")
 
-    opened.answered(KITCHEN.peer_id, NOW + 8)
+    answered(opened, KITCHEN, "kitchen", NOW + 8)
     written(opened, store)
     (peer,) = store.peers()
     assert (peer.away_since, peer.trouble, peer.seen_at) == (None, "", NOW + 8)
@@ -337,7 +341,7 @@ def test_a_peer_that_is_there_is_not_written_every_time() -> None:
     written(opened, store)
     writes = []
     for second in range(10, 301, 10):
-        opened.answered(KITCHEN.peer_id, NOW + second)
+        answered(opened, KITCHEN, "kitchen", NOW + second)
         writes.append(len(opened.changes().saved))
         written(opened, store)
     assert sum(writes) == 4
@@ -389,7 +393,6 @@ def test_whatever_happens_names_are_unique_the_trusted_stay_and_there_is_room(
         decided = [peer for peer in known if peer.trust != "seen"]
         assert len(known) <= max(4, len(decided) + 4)
         assert trusted <= {peer.peer_id for peer in store.peers()}
-        assert all(peer.is_trusted for peer in opened.fresh_trusted(now))
 
 
 def _do(act: str, opened: PeerBook, store: MemoryPeers, identity: Identity, name: str, now: float) -> None:
@@ -406,7 +409,8 @@ def _do(act: str, opened: PeerBook, store: MemoryPeers, identity: Identity, name
         case "miss":
             opened.missed(peer_id, now)
         case "answer":
-            opened.answered(peer_id, now)
+            with suppress(PeerRefused):
+                answered(opened, identity, name, now)
         case "trust" | "block":
             store.decide(peer_id, "trusted" if act == "trust" else "blocked", None)
         case "forget":

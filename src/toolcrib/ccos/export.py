@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from toolcrib.ccos.file_names import file_name, file_names, marked
 from toolcrib.ccos.manifest import Manifest
 from toolcrib.ccos.rtfs_form import manifest_text
 from toolcrib.errors import ConfigurationError, Problem, ValidationError
+from toolcrib.files.one_step import write_in_one_step
 
 Folder = Literal["pending", "approved", "rejected"]
 
@@ -161,14 +161,7 @@ def _write(file: Path, text: str) -> None:
     with suppress(OSError):
         if not file.is_symlink() and file.read_bytes() == content:
             return
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}.")
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(temporary, file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_in_one_step(file, content)
 
 
 @contextmanager

@@ -32,11 +32,11 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.peer_presence import read_presence
 from toolcrib.engine.peer_trust import PeerReview, opened_peer_review
 from toolcrib.errors import StoreUnavailable
+from toolcrib.model.advice import PEERS_OFF
 from toolcrib.model.clean_text import clean
 from toolcrib.model.peer import KnownPeer
 from toolcrib.peers.identity import Identity, name_for_peers
 
-_OFF = "Toolcrib does not look for peers; set peers.enabled."
 _LOOK_SECONDS = 1.0
 
 
@@ -55,7 +55,7 @@ def _list(options: argparse.Namespace, output: Output, door: Opened, peers: Peer
         output.json({"self": _self(door.settings), "peers": [peer_json(peer, state) for peer, state in shown]})
         return OK
     if not door.settings.peers_enabled:
-        output.note(_OFF)
+        output.note(PEERS_OFF)
     if shown:
         rows = [peer_row(peer, state, now) for peer, state in shown]
         print_table(output.out, ("NAME", "STATE", "SEEN", "ADDRESS", "TOOLS", "ID"), rows)
@@ -90,7 +90,7 @@ def _forget(options: argparse.Namespace, output: Output, _: Opened, peers: PeerR
 
 def _watch(_: argparse.Namespace, output: Output, door: Opened, peers: PeerReview) -> int:
     if not door.settings.peers_enabled:
-        output.note(_OFF)
+        output.note(PEERS_OFF)
     changes = _Changes(peers, door.settings)
     for event in follow(changes.look, output.out.stream):
         _print_event(output, event)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from toolcrib.config.documents import read_bytes
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.files.one_step import write_in_one_step
 
 
 class TrustedFiles:
@@ -67,17 +66,8 @@ class TrustedFiles:
 
     def _replace(self, entries: dict[str, str]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp makes the file 0600.
-        handle, temporary = tempfile.mkstemp(dir=self._file.parent, prefix=f".{self._file.name}.")
-        try:
-            with open(handle, "w", encoding="utf-8") as stream:
-                json.dump(entries, stream, indent=2, sort_keys=True)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(self._file)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        content = json.dumps(entries, indent=2, sort_keys=True).encode()
+        write_in_one_step(self._file, content, durable=True)
 
 
 def trusted_name(path: Path) -> str:

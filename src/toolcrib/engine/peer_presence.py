@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -14,6 +13,7 @@ import msgspec
 from toolcrib.config.paths import Paths
 from toolcrib.engine.gateway_rows import running_gateways
 from toolcrib.engine.open_catalog import open_store
+from toolcrib.files.one_step import write_in_one_step
 
 
 class PeerPresence(msgspec.Struct, frozen=True):
@@ -25,15 +25,7 @@ class PeerPresence(msgspec.Struct, frozen=True):
 
 def write_presence(path: Path, addresses: Sequence[str]) -> None:
     """Say that this process is there; in one step, so that nobody reads half of it."""
-    draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(PeerPresence(os.getpid(), tuple(addresses))))
-        os.replace(draft, path)
-    finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
+    write_in_one_step(path, msgspec.json.encode(PeerPresence(os.getpid(), tuple(addresses))))
 
 
 def forget_presence(path: Path) -> None:

@@ -76,10 +76,6 @@ class PeerBook:
     def all(self) -> list[KnownPeer]:
         return sorted(self._peers.values(), key=lambda peer: peer.server)
 
-    def fresh_trusted(self, now: float) -> list[KnownPeer]:
-        """The peers whose tools are offered."""
-        return [peer for peer in self.all() if peer.is_trusted and not self._is_stale(peer, now)]
-
     def due(self, now: float) -> list[KnownPeer]:
         """The peers to ask now whether they are there; each is asked again only after its time."""
         wanted = [peer for peer in self.all() if peer.trust != "blocked" and self._checks.is_due(peer.peer_id, now)]
@@ -145,13 +141,6 @@ class PeerBook:
         """Something speaks for it that a peer has left: ask as soon as it may be asked."""
         if peer_id in self._peers:
             self._checks.soon(peer_id, now)
-
-    def answered(self, peer_id: str, now: float) -> None:
-        """A peer is there and has the card that we know."""
-        peer = self._peers.get(peer_id)
-        if peer is not None:
-            self._checks.answered(peer_id, now)
-            self._keep(replace(peer, seen_at=now, away_since=None, trouble=""))
 
     def missed(self, peer_id: str, now: float) -> None:
         """A peer did not answer."""

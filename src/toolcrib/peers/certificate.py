@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import NameOID
 
-from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.files.made_once import make_once
 from toolcrib.peers.signatures import to_base64
 
 # The key is what counts, and it is pinned: the dates say nothing.

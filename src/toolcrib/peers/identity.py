@@ -11,8 +11,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from toolcrib.edit.made_once import make_once
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.files.made_once import make_once
 from toolcrib.model.peer_id import key_of_peer_id, peer_id_of_key
 
 _KEY_BYTES = 32

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from toolcrib.errors import PeerNotFound, StoreUnavailable, ToolcribError
 from toolcrib.gateway import Gateway
+from toolcrib.model.advice import PEERS_OFF
 from toolcrib.model.call import ExecutionError, ExecutionResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.peer import AgentCard, KnownPeer
@@ -25,7 +26,6 @@ from toolcrib.queries.json_forms import failure_json
 from toolcrib.server.bounded_body import bounded_body
 
 _CALLER = Caller(name="p2p page", face="http", key="http:p2p page")
-_OFF = "Toolcrib does not look for peers; set peers.enabled."
 _NOT_HERE = "This gateway does not speak to peers itself; another one of yours does, or peers.enabled is new."
 _NOT_TRUSTED = "PEER_NOT_TRUSTED"
 
@@ -101,7 +101,7 @@ class PeerPages:
 
         async def answer(request: Request) -> Response:
             if not self._gateway.settings.peers_enabled:
-                return _refusal(404, "PEERS_OFF", _OFF)
+                return _refusal(404, "PEERS_OFF", PEERS_OFF)
             try:
                 return await page(request)
             except StoreUnavailable as trouble:

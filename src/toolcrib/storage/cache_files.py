@@ -6,10 +6,11 @@ import logging
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from toolcrib.files.one_step import write_in_one_step
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class FolderCache:
         try:
             path = self._path(key)
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._replace(path, data)
+            write_in_one_step(path, data)
             self._make_room()
         except (OSError, ValueError) as trouble:
             log.warning("the discovery cache in %s cannot be written: %s", self._folder, trouble)
@@ -68,18 +69,6 @@ class FolderCache:
         if not _OUR_FILE.fullmatch(name):
             raise ValueError(f"{key!r} is not a key of the cache")
         return self._folder / name
-
-    def _replace(self, path: Path, data: bytes) -> None:
-        # Readable by its owner only, and under a name that nobody can have prepared.
-        descriptor, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=self._folder)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(part, path)
-        except BaseException:
-            with suppress(OSError):
-                Path(part).unlink()
-            raise
 
     def _make_room(self) -> None:
         files = list(self._files())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from toolcrib.edit.made_once import make_once
+from toolcrib.files.made_once import make_once
 
 
 def kept_secret(path: Path) -> str:

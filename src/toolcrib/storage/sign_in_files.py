@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from toolcrib.errors import ConfigurationError, StoreUnavailable
+from toolcrib.files.one_step import write_in_one_step
 from toolcrib.signin.record import Registration, SignIn, Tokens
 from toolcrib.storage.file_lock import file_lock
 
@@ -66,7 +66,8 @@ class SignInFiles:
         written = self._without_secrets(record) if record.secrets == "keyring" else record
         with self._troubles("written"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._replace(self._path(record.key), msgspec.json.encode(written))
+            # A renewal may have ended the old refresh token: the new one must not be lost with the power.
+            write_in_one_step(self._path(record.key), msgspec.json.encode(written), durable=True)
         return msgspec.structs.replace(record, secrets=written.secrets)
 
     def drop(self, key: str) -> None:
@@ -113,21 +114,6 @@ class SignInFiles:
                 f"the sign-in in {path} can't be read", hint="Delete that file, then sign in again."
             ) from None
         return record if record.key == path.stem else None
-
-    def _replace(self, path: Path, content: bytes) -> None:
-        # Made for its owner only, and under a name that nobody can have prepared.
-        descriptor, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=self._folder)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                # A renewal may have ended the old refresh token: the new one must not be lost with the power.
-                os.fsync(descriptor)
-            os.replace(part, path)
-        except BaseException:
-            with suppress(OSError):
-                Path(part).unlink()
-            raise
 
     def _with_secrets(self, record: SignIn) -> SignIn:
         kept = self._keyring.get(_name_in_keyring(record.key))
