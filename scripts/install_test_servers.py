@@ -1,8 +1,8 @@
-"""Install the third-party MCP servers that tests talk to into `.test-servers`.
+"""Install the third-party MCP servers and clients that tests talk to into `.test-servers`.
 
 Each folder keeps a stamp of what it was installed from, so a second run does nothing. The npm packages share one
-folder; each Python server gets an environment of its own, because their needs may contradict each other and ours.
-libp2p, in Python and in JavaScript, is there for the tests of peers.
+folder; each Python program gets an environment of its own, because their needs may contradict each other and ours.
+libp2p, in Python and in JavaScript, is there for the tests of peers, and a part of the SDK's source for conformance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "tests" / "servers"
 INSTALLED = ROOT / ".test-servers"
-PYTHON_SERVERS = ("time", "git", "fetch")
+PYTHON_PROGRAMS = ("time", "git", "fetch", "fastmcp")
+# What the archive of the SDK has besides its package: a server with every feature, made for the conformance suites.
+SDK_SERVER = "/examples/servers/everything-server/"
 # One package of libp2p is built from C, another has no wheel for a newer Python; tests say so where they are skipped.
 HAS_LIBP2P = sys.platform == "linux" and sys.version_info < (3, 14)
 STEP_SECONDS = 600
@@ -93,6 +96,20 @@ def install_python_packages(pins: Path, folder: Path) -> None:
     step(str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-r", str(pins), cwd=ROOT)
 
 
+def install_sdk_server(pins: Path, folder: Path) -> None:
+    """It is in the source archive only, and runs on our own environment, which has the package of that version."""
+    folder.mkdir(parents=True)
+    pip = (sys.executable, "-m", "pip", "download", "-qq", "--disable-pip-version-check")
+    step(*pip, "--no-deps", "--no-binary", "mcp", "-r", str(pins), cwd=folder)
+    (archive,) = folder.glob("mcp-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, [member for member in packed if SDK_SERVER in member.name], filter="data")
+    (unpacked,) = folder.glob("mcp-*/")
+    (unpacked / SDK_SERVER.strip("/")).rename(folder / "everything-server")
+    shutil.rmtree(unpacked)
+    archive.unlink()
+
+
 def install_libp2p(pins: Path, folder: Path) -> None:
     """One package is built here, which takes a C compiler and the headers of GMP."""
     if not has_gmp():
@@ -144,7 +161,8 @@ def main() -> int:
     """Install every target, in parallel; the exit code is 1 when one of them failed."""
     targets = [
         Target("node", PINS / "package.json", install_node_packages),
-        *(Target(name, PINS / f"{name}.txt", install_python_packages) for name in PYTHON_SERVERS),
+        *(Target(name, PINS / f"{name}.txt", install_python_packages) for name in PYTHON_PROGRAMS),
+        Target("sdk-source", PINS / "sdk-source.txt", install_sdk_server),
     ]
     if HAS_LIBP2P:
         targets.append(Target("libp2p", PINS / "libp2p.txt", install_libp2p))

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -36,6 +36,10 @@ REAL_SERVERS = {
     "git_server",
     "fetch_server",
     "inspector",
+    "conformance_suite",
+    "sdk_everything_server",
+    "newer_node",
+    "fastmcp_python",
     "libp2p_python",
     "libp2p_packages",
 }
@@ -145,6 +149,30 @@ def inspector() -> Launch:
 
 
 @pytest.fixture
+def conformance_suite() -> Callable[[str], Launch]:
+    """The protocol's own conformance suite, by its version; append what it is to run."""
+    return partial(_installed, launch.conformance)
+
+
+@pytest.fixture
+def sdk_everything_server() -> Callable[[int], Launch]:
+    """The SDK's server with every feature, for a port of this machine."""
+    return partial(_installed, launch.sdk_everything)
+
+
+@pytest.fixture
+def newer_node() -> str:
+    """A Node for small programs that use the packages of `make servers`."""
+    return _installed(launch.newer_node)
+
+
+@pytest.fixture
+def fastmcp_python() -> str:
+    """A Python that has FastMCP."""
+    return _installed(launch.fastmcp_python)
+
+
+@pytest.fixture
 def libp2p_python(monkeypatch: pytest.MonkeyPatch) -> str:
     """A Python that has libp2p, which every node that is started in this test runs on."""
     python = _installed(launch.libp2p_python)
@@ -159,7 +187,7 @@ def libp2p_packages() -> Path:
     return _installed(launch.libp2p_js)
 
 
-def _installed(resolve: Callable[..., Found], *where: Path) -> Found:
+def _installed(resolve: Callable[..., Found], *where: Any) -> Found:
     try:
         return resolve(*where)
     except launch.NotForThisMachine as reason:

@@ -75,6 +75,20 @@ async def test_a_round_is_driven_for_a_caller_that_takes_none() -> None:
     assert client.together == 2
 
 
+async def test_an_address_to_open_has_the_id_that_older_clients_ask_for() -> None:
+    page = {"mode": "url", "message": "Sign in", "url": "https://example.com/x"}
+    bare, named = (
+        {"method": "elicitation/create", "params": params} for params in (page, {**page, "elicitationId": "e"})
+    )
+    client = Client({"elicitation": {"action": "accept"}}, capabilities={"elicitation": {"url": {}}})
+
+    await answered(Upstream(interim("s-1", bare=bare, named=named), DONE), client)
+
+    given, kept = (json.loads(question.params) for question in client.asked)
+    assert given.pop("elicitationId")
+    assert (given, kept["elicitationId"]) == (page, "e")
+
+
 async def test_a_caller_that_takes_rounds_gets_the_interim_result_as_it_came() -> None:
     asked = interim("s-1", who=FORM)
     client = Client({}, takes_rounds=True)

@@ -72,6 +72,30 @@ def inspector() -> Launch:
     return Launch(_newer_node(), (str(script), "--cli"))
 
 
+def conformance(version: str) -> Launch:
+    """The conformance suite of one version, as its package is named here (`0.1` or `0.2`)."""
+    folder = NODE_MODULES / f"conformance-{version}"
+    return Launch(_newer_node(), (str(_existing(folder / "dist" / "index.js")),))
+
+
+def sdk_everything(port: int) -> Launch:
+    """Every feature of both revisions, over HTTP: the server that the SDK passes the conformance suites with."""
+    folder = _existing(INSTALLED / "sdk-source" / "everything-server")
+    arguments = ("-m", "mcp_everything_server", "--port", str(port), "--log-level", "ERROR")
+    return Launch(sys.executable, arguments, {"PYTHONPATH": str(folder)})
+
+
+def newer_node() -> str:
+    """The Node that programs of ours run on, which use the packages of `make servers`."""
+    _existing(NODE_MODULES)
+    return _newer_node()
+
+
+def fastmcp_python() -> str:
+    """A Python that has FastMCP."""
+    return str(_existing(_python_of("fastmcp")))
+
+
 def libp2p_python() -> str:
     """A Python that has libp2p: our own where the extra is installed, or the one of `make servers`."""
     if find_spec("libp2p") is not None:
@@ -105,8 +129,11 @@ def _package_script(package: str, command: str) -> Path:
 
 
 def _python_server(name: str, *args: str) -> Launch:
-    python = INSTALLED / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    return Launch(str(_existing(python)), ("-m", f"mcp_server_{name}", *args))
+    return Launch(str(_existing(_python_of(name))), ("-m", f"mcp_server_{name}", *args))
+
+
+def _python_of(name: str) -> Path:
+    return INSTALLED / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def _newer_node() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
+from uuid import uuid4
 
 import msgspec
 
@@ -21,6 +23,7 @@ SHORT_PAUSE_SECONDS = 0.25
 LONG_PAUSE_SECONDS = 1.0
 SHORT_PAUSES = 10
 
+_ID = "elicitationId"
 _DECLINED = b'{"action":"decline"}'
 
 
@@ -75,12 +78,22 @@ async def _answers(client: Conversation | None, questions: Mapping[str, Question
 
 async def _answer(client: Conversation, question: Question) -> bytes:
     try:
-        return await client.ask(question)
+        return await client.ask(_with_id(question))
     except QuestionRefused as refusal:
         if question.kind == "elicitation":
             return _DECLINED
         message = f"the client refused what the server asked for ({question.kind}): {refusal.message}"
         raise ToolExecutionError(message, server=question.server) from refusal
+
+
+def _with_id(question: Question) -> Question:
+    """An address to open has an id in older revisions, which their clients insist on; the newest one knows none."""
+    if not question.is_url:
+        return question
+    params: dict[str, Any] = msgspec.json.decode(question.params)
+    if _ID in params:
+        return question
+    return replace(question, params=msgspec.json.encode({**params, _ID: uuid4().hex}))
 
 
 async def _pause(polls: int, until: float, call: ToolCall) -> None:
