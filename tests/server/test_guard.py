@@ -26,7 +26,19 @@ from toolcrib.server.peer_pages import PeerPages
 TOKEN = "kJ3-right_token"
 GOOD = {"host": "127.0.0.1:8665", "authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
 STRANGERS = ["evil.example", "evil.example:8665", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", ""]
-ORIGINS = ["https://evil.example", "http://127.0.0.1:8665", "null", "https://app.example.evil.example", ""]
+ORIGINS = [
+    "https://evil.example",
+    "https://app.example.evil.example",
+    # Another program of this machine, or another name for it.
+    "http://127.0.0.1:3000",
+    "http://127.0.0.1",
+    "http://localhost:8665",
+    "ftp://127.0.0.1:8665",
+    "127.0.0.1:8665",
+    "http://127.0.0.1:8665/page",
+    "null",
+    "",
+]
 CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
 
 
@@ -127,6 +139,24 @@ async def test_configured_hosts_are_served_with_or_without_a_port() -> None:
 async def test_a_configured_origin_is_served(origin: str) -> None:
     guard = guarded(http_allowed_origins=("https://App.example/",))
     assert await status(guard, "GET", HEALTH_PATH, {**GOOD, "origin": origin}) == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1:8665", "http://127.0.0.1:8665"),
+        ("LOCALHOST:8665", "http://localhost:8665"),
+        ("[::1]:8665", "http://[::1]:8665"),
+        ("crib.example", "https://crib.example"),
+    ],
+)
+async def test_our_own_origin_is_served_and_needs_the_token_like_everybody(host: str, origin: str) -> None:
+    guard = guarded(http_allowed_hosts=("crib.example",))
+    page = {**GOOD, "host": host, "origin": origin}
+    asking = {"host": host, "origin": origin, "access-control-request-method": "POST"}
+    assert await status(guard, "GET", HEALTH_PATH, page) == 200
+    assert await status(guard, "POST", "/mcp", {**page, "authorization": "Bearer wrong"}) == 401
+    assert await status(guard, "OPTIONS", "/mcp", asking) == 401
 
 
 async def test_a_browser_may_ask_without_a_token_only_from_a_configured_origin() -> None:

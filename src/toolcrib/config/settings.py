@@ -354,7 +354,11 @@ class Settings:
         reloads=False,
     )
     http_allowed_origins: tuple[str, ...] = scalar(
-        "http.allowedOrigins", "texts", (), "Web origins whose pages may call; none by default.", reloads=False
+        "http.allowedOrigins",
+        "texts",
+        (),
+        "More web origins whose pages may call; by default only the gateway's own.",
+        reloads=False,
     )
 
     # The engine that all clients of a person share.

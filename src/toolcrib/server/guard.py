@@ -16,6 +16,7 @@ from toolcrib.storage.kept_secret import kept_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 FORBIDDEN_CLOSE = 1008
+_SCHEMES = ("http", "https")
 
 
 class Guard:
@@ -55,9 +56,11 @@ class Guard:
         if not self._is_served(headers.get("host", "").lower()):
             return _refuse(421, "this host name is not served here; see http.allowedHosts")
         origin = headers.get("origin")
-        if origin is not None and as_origin(origin) not in self._origins:
+        is_chosen = origin is not None and as_origin(origin) in self._origins
+        if origin is not None and not is_chosen and not _is_own(origin, headers["host"]):
             return _refuse(403, "this web origin may not call; see http.allowedOrigins")
-        if path in self._open_paths or _is_preflight(method, headers):
+        # A page of our own origin never has to ask first, so nothing is answered without a token there.
+        if path in self._open_paths or (is_chosen and _is_preflight(method, headers)):
             return None
         if not self._holds_token(headers.get("authorization", "")):
             return _refuse(401, "a bearer token is needed; it is in the state folder's file 'token'")
@@ -84,6 +87,11 @@ def as_origin(text: str) -> str:
     return text.lower().rstrip("/")
 
 
+def own_origins(hosts: Iterable[str]) -> list[str]:
+    """The origins of pages that we could serve under these host names, at any port, as the SDK writes them."""
+    return [f"{scheme}://{name}" for scheme in _SCHEMES for host in hosts for name in (host, f"{host}:*")]
+
+
 def read_or_make_token(path: Path) -> str:
     """The bearer token, made on first need in a file only its owner can read."""
     try:
@@ -98,6 +106,12 @@ def read_or_make_token(path: Path) -> str:
 def _is_preflight(method: str, headers: Headers) -> bool:
     """A browser asks before it calls and can't show a token yet; its origin has been checked by then."""
     return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Whether a page of this origin came from the very address that it calls; the host was checked before."""
+    scheme, _, address = as_origin(origin).partition("://")
+    return scheme in _SCHEMES and address == host.lower()
 
 
 def _without_port(host: str) -> str:

@@ -24,7 +24,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
-from toolcrib.server.guard import Guard, allowed_hosts, as_origin
+from toolcrib.server.guard import Guard, allowed_hosts, as_origin, own_origins
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
 from toolcrib.server.process_memory import open_files_limit
 
@@ -59,7 +59,7 @@ def build_app(
         # The SDK's own check stays on with the same lists: two locks, one key.
         transport_security=TransportSecuritySettings(
             allowed_hosts=[name for host_name in hosts for name in (host_name, f"{host_name}:*")],
-            allowed_origins=origins,
+            allowed_origins=[*origins, *own_origins(hosts)],
         ),
         custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
     )
