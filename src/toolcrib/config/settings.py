@@ -341,6 +341,15 @@ class Settings:
         "A session of an HTTP client that sent no request for this long is ended.",
         reloads=False,
     )
+    http_event_bytes: int = size(
+        "http.eventBytes",
+        16 * MIB,
+        "How many bytes of messages to HTTP clients of older protocol revisions are kept, so that they can take up a stream "
+        "that broke. The oldest messages go first.",
+    )
+    http_event_ttl_seconds: float = seconds(
+        "http.eventTtl", 300.0, "How long these messages are kept after the answer to a request."
+    )
     http_request_timeout_seconds: float = seconds(
         "http.requestTimeout",
         10.0,

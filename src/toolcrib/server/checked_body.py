@@ -9,11 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolcrib.wire import jsonrpc
 
-_RESUME_HEADER = b"last-event-id"
-
 
 class CheckedBody:
-    """Reads every body whole, up to a limit; of a GET, leaves out the event a stream should go on from."""
+    """Reads every body whole, up to a limit."""
 
     def __init__(self, app: ASGIApp, *, max_bytes: Callable[[], int]) -> None:
         self._app = app
@@ -34,7 +32,7 @@ class CheckedBody:
         elif is_message and (refusal := _refusal(body)) is not None:
             await refusal(scope, receive, send)
         else:
-            await self._app(scope if is_message else _from_the_start(scope), _replayed(body, receive), send)
+            await self._app(scope, _replayed(body, receive), send)
 
 
 class _Left(Exception):
@@ -54,13 +52,6 @@ async def _read(receive: Receive, max_bytes: int) -> bytes | None:
             return None
         if not message.get("more_body", False):
             return b"".join(parts)
-
-
-def _from_the_start(scope: Scope) -> Scope:
-    # We keep no events to go on from: a stream that is taken up again starts anew.
-    if not any(name == _RESUME_HEADER for name, _ in scope["headers"]):
-        return scope
-    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != _RESUME_HEADER]}
 
 
 def _refusal(body: bytes) -> Response | None:
