@@ -10,6 +10,7 @@ from mcp.server.streamable_http import GET_STREAM_KEY, EventCallback, EventMessa
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCResponse, jsonrpc_message_adapter
 
 from toolcrib.model.advice import OUTCOME_UNKNOWN
+from toolcrib.server.drain import owe_answer
 from toolcrib.server.kept_events import KeptEvents, Stream
 from toolcrib.wire.jsonrpc import NO_ANSWER, RequestId
 
@@ -45,6 +46,7 @@ class SessionEvents(EventStore):
         if stream is not None and stream.key != key:
             stream = None
         if name != GET_STREAM_KEY:
+            owe_answer(_request_id(name))
             await _follow(stream, name, number + 1, send_callback)
             return None
         if stream is not None:
@@ -72,10 +74,13 @@ async def _send_since(stream: Stream, number: int, send: EventCallback) -> int:
 
 
 def _lost(name: str) -> JSONRPCError:
-    # The SDK has made a text of the id, whatever it was.
-    id: RequestId = int(name) if _WHOLE_NUMBER.fullmatch(name) else name
     words = f"what was said about this request is no longer kept. {OUTCOME_UNKNOWN}"
-    return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=NO_ANSWER, message=words))
+    return JSONRPCError(jsonrpc="2.0", id=_request_id(name), error=ErrorData(code=NO_ANSWER, message=words))
+
+
+def _request_id(name: str) -> RequestId:
+    """The id of a request whose stream this is; the SDK has made a text of it, whatever it was."""
+    return int(name) if _WHOLE_NUMBER.fullmatch(name) else name
 
 
 def _event_id(stream: Stream, number: int) -> str:
