@@ -19,6 +19,7 @@ from mcp.server import Server
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.server.admission import SharedToken
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
 from toolcrib.server.peer_pages import PeerPages
@@ -177,7 +178,7 @@ async def test_no_other_text_is_taken_for_the_token(guess: str) -> None:
     async def send(_: Any) -> None:
         pass
 
-    guard = Guard(app, token=TOKEN, hosts=["localhost"], origins=[])
+    guard = Guard(app, admission=SharedToken(TOKEN), hosts=["localhost"], origins=[])
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {guess}".encode("latin-1"))]
     await guard({"type": "http", "method": "POST", "path": "/mcp", "headers": headers}, send, send)
     assert bool(passed) == (guess.strip() == TOKEN)

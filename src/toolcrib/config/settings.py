@@ -370,6 +370,34 @@ class Settings:
         reloads=False,
     )
 
+    http_auth_issuer: str = scalar(
+        "http.auth.issuer",
+        "text",
+        "",
+        "The issuer whose access tokens HTTP clients have to show, instead of the token in the state folder.",
+        reloads=False,
+    )
+    http_auth_audience: str = scalar(
+        "http.auth.audience",
+        "text",
+        "",
+        "For whom these tokens have to be made; the address of the MCP endpoint if none is given.",
+        reloads=False,
+    )
+    http_auth_scopes: tuple[str, ...] = scalar(
+        "http.auth.scopes", "texts", (), "Scopes that these tokens have to have, all of them.", reloads=False
+    )
+    http_auth_jwks_url: str = scalar(
+        "http.auth.jwksUrl",
+        "text",
+        "",
+        "Where the keys of the issuer are; where its metadata says if none is given.",
+        reloads=False,
+    )
+    http_auth_jwks_ttl_seconds: float = seconds(
+        "http.auth.jwksTtl", 600.0, "How long these keys are used before they are fetched again.", reloads=False
+    )
+
     # The engine that all clients of a person share.
     engine_enabled: bool = flag(
         "engine.enabled",

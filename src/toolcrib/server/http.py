@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.server.admission import Admission, Anybody, SharedToken
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
 from toolcrib.server.event_store import SessionEvents
@@ -50,8 +51,13 @@ def build_app(
     token: str | None,
     more_hosts: Iterable[str] = (),
     more_routes: Sequence[Route] = (),
+    admission: Admission | None = None,
 ) -> ASGIApp:
-    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard."""
+    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard.
+
+    `admission` decides who may call; without one it is whoever holds `token`, or anybody where there is none.
+    """
+    admission = admission or (Anybody() if token is None else SharedToken(token))
     settings = settings_now()
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
@@ -74,12 +80,14 @@ def build_app(
         routes=[endpoint, Route(HEALTH_PATH, _health, methods=["GET"])], lifespan=lambda _: sessions.run()
     )
     app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
-    app = BesideMcp(app, [route for route in more_routes if route.path != settings.http_path])
+    beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
+    app = BesideMcp(app, beside)
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
         )
-    return Guard(app, token=token, hosts=hosts, origins=origins, open_paths=[HEALTH_PATH])
+    open_paths = [HEALTH_PATH, *(route.path for route in admission.open_routes)]
+    return Guard(app, admission=admission, hosts=hosts, origins=origins, open_paths=open_paths)
 
 
 class BesideMcp:
