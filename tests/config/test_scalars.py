@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.read_settings import check_scalar, read_scalars
+from toolcrib.config.read_settings import check_groups, check_scalar, read_scalars, warn_of_unknown_settings
 from toolcrib.config.settings import SCALARS, SCALARS_BY_KEY, Settings
 
 
 def nested(key, value):
-    group, _, name = key.rpartition(".")
-    return {group: {name: value}} if group else {name: value}
+    for name in reversed(key.split(".")):
+        value = {name: value}
+    return value
 
 
 def read(section, env=None):
@@ -44,6 +45,15 @@ def test_keys_variables_and_descriptions_are_each_used_once():
 def test_every_plain_field_of_settings_is_in_the_table():
     plain = {"bool", "int", "float", "str", "float | None"}
     assert {entry.name for entry in fields(Settings) if entry.type in plain} <= {scalar.name for scalar in SCALARS}
+
+
+def test_a_group_within_a_group_is_checked_like_one_outside():
+    findings = Findings()
+    check_groups({"http": {"auth": "https://issuer.example"}}, "", "file", findings)
+    assert [problem.where for problem in findings.fatal] == ["http.auth"]
+    findings = Findings()
+    warn_of_unknown_settings({"http": {"auth": {"isuer": "https://issuer.example"}}}, "", "file", (), findings)
+    assert ["http.auth" in warning and "issuer" in warning for warning in findings.warnings] == [True]
 
 
 def test_variables_are_spelled_from_the_keys():

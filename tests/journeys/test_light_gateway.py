@@ -31,6 +31,8 @@ HEAVY = {
     "httpx2",
     "anyio",
     "opentelemetry",
+    "jwt",
+    "prometheus_client",
     "jsonschema",
 }
 

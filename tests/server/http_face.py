@@ -41,10 +41,11 @@ class Bare:
     url: str
     era: str = "modern"
     session: dict[str, str] = field(default_factory=dict)
+    token: str = TOKEN
 
     async def open(self, era: str) -> Bare:
         """The same client in one era; the handshake is done where the era has one."""
-        bare = Bare(self.http, self.url, era)
+        bare = Bare(self.http, self.url, era, token=self.token)
         if era == "legacy":
             info = {"name": "bare", "version": "1"}
             params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
@@ -55,7 +56,7 @@ class Bare:
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
         content = message if isinstance(message, bytes) else json.dumps(message).encode()
-        authorization = {"authorization": f"Bearer {TOKEN}"}
+        authorization = {"authorization": f"Bearer {self.token}"} if self.token else {}
         return await self.http.post(
             self.url, content=content, headers={**ACCEPT, **authorization, **self.session, **headers}
         )

@@ -19,6 +19,7 @@ from mcp.server import Server
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
+from toolcrib.server.admission import SharedToken
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
 from toolcrib.server.peer_pages import PeerPages
@@ -26,7 +27,19 @@ from toolcrib.server.peer_pages import PeerPages
 TOKEN = "kJ3-right_token"
 GOOD = {"host": "127.0.0.1:8665", "authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
 STRANGERS = ["evil.example", "evil.example:8665", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", ""]
-ORIGINS = ["https://evil.example", "http://127.0.0.1:8665", "null", "https://app.example.evil.example", ""]
+ORIGINS = [
+    "https://evil.example",
+    "https://app.example.evil.example",
+    # Another program of this machine, or another name for it.
+    "http://127.0.0.1:3000",
+    "http://127.0.0.1",
+    "http://localhost:8665",
+    "ftp://127.0.0.1:8665",
+    "127.0.0.1:8665",
+    "http://127.0.0.1:8665/page",
+    "null",
+    "",
+]
 CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
 
 
@@ -129,6 +142,24 @@ async def test_a_configured_origin_is_served(origin: str) -> None:
     assert await status(guard, "GET", HEALTH_PATH, {**GOOD, "origin": origin}) == 200
 
 
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1:8665", "http://127.0.0.1:8665"),
+        ("LOCALHOST:8665", "http://localhost:8665"),
+        ("[::1]:8665", "http://[::1]:8665"),
+        ("crib.example", "https://crib.example"),
+    ],
+)
+async def test_our_own_origin_is_served_and_needs_the_token_like_everybody(host: str, origin: str) -> None:
+    guard = guarded(http_allowed_hosts=("crib.example",))
+    page = {**GOOD, "host": host, "origin": origin}
+    asking = {"host": host, "origin": origin, "access-control-request-method": "POST"}
+    assert await status(guard, "GET", HEALTH_PATH, page) == 200
+    assert await status(guard, "POST", "/mcp", {**page, "authorization": "Bearer wrong"}) == 401
+    assert await status(guard, "OPTIONS", "/mcp", asking) == 401
+
+
 async def test_a_browser_may_ask_without_a_token_only_from_a_configured_origin() -> None:
     guard = guarded(http_allowed_origins=("https://app.example",))
     asking = {"host": "localhost", "access-control-request-method": "POST"}
@@ -147,7 +178,7 @@ async def test_no_other_text_is_taken_for_the_token(guess: str) -> None:
     async def send(_: Any) -> None:
         pass
 
-    guard = Guard(app, token=TOKEN, hosts=["localhost"], origins=[])
+    guard = Guard(app, admission=SharedToken(TOKEN), hosts=["localhost"], origins=[])
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {guess}".encode("latin-1"))]
     await guard({"type": "http", "method": "POST", "path": "/mcp", "headers": headers}, send, send)
     assert bool(passed) == (guess.strip() == TOKEN)

@@ -192,6 +192,16 @@ async def test_what_a_web_form_can_send_is_refused(tmp_path: Path, era: str, con
         assert 400 <= (await client.post(message, **headers)).status_code < 500
 
 
+async def test_a_page_of_our_own_origin_may_call(tmp_path: Path, era: str) -> None:
+    async with http_face(write_config(tmp_path, {})) as face:
+        own = face.url.removesuffix("/mcp")
+        client = await face.open(era)
+        (answer,) = await client.request("tools/call", {"name": "list_mcp_servers", "arguments": {}}, origin=own)
+        assert "error" not in answer
+        other = await client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, origin=f"{own}0")
+        assert other.status_code == 403
+
+
 async def test_a_web_page_of_an_allowed_origin_may_ask_and_call(tmp_path: Path, era: str) -> None:
     page = "https://app.example"
     config = write_config(tmp_path, {}, http={"allowedOrigins": ["https://App.example/"]})

@@ -24,12 +24,16 @@ class Greeting:
     token_file: Path
     own_entry: Mapping[str, Any]
     is_shared: bool = False
+    # Who gives out the tokens, if that is not the file.
+    issuer: str = ""
 
     def print(self, out: Terminal) -> None:
-        over_http = {"type": "http", "url": self.url, "headers": {"Authorization": "Bearer <the token>"}}
+        over_http: dict[str, Any] = {"type": "http", "url": self.url}
+        if not self.issuer:
+            over_http["headers"] = {"Authorization": "Bearer <the token>"}
         out.write(f"Toolcrib {VERSION} serves MCP at {self.url}")
         out.item("  servers:      ", ", ".join(self.servers) or "none yet")
-        out.item("  bearer token: ", f"in {self.token_file}")
+        out.item("  bearer token: ", f"of {self.issuer}" if self.issuer else f"in {self.token_file}")
         out.write()
         out.paragraph("Connect a client, for example with this entry in its file:")
         _print_entry(over_http, out)

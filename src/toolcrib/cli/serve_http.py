@@ -41,7 +41,8 @@ async def serve(
         when_ready(address)
         # Standard output is the person's who started us: no protocol is spoken there.
         names = tuple(server.name for server in gateway.settings.servers)
-        greeting = Greeting(address, names, token_file, _own_entry(options), is_shared=is_shared)
+        issuer = gateway.settings.http_auth_issuer
+        greeting = Greeting(address, names, token_file, _own_entry(options), is_shared=is_shared, issuer=issuer)
         greeting.print(Output.of(options).out)
 
     host, port = _address(options, gateway.settings)

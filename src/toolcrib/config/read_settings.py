@@ -14,7 +14,8 @@ from toolcrib.config.values import join, unknown_keys
 ENVIRONMENT = "environment"
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
-_GROUPS = frozenset(key.split(".")[0] for key in SCALARS_BY_KEY if "." in key)
+# Such as `http` and `http.auth`, the outer ones first.
+_GROUPS = sorted({".".join(key.split(".")[:depth]) for key in SCALARS_BY_KEY for depth in range(1, key.count(".") + 1)})
 # Groups that may be written as true or false instead: that is what their `enabled` is.
 _SWITCHES = frozenset({"engine", "peers"})
 
@@ -41,16 +42,16 @@ def warn_of_unknown_settings(
     """A warning for each key of the section that no setting has."""
     known = {*(key.split(".")[0] for key in SCALARS_BY_KEY), *other_keys}
     findings.warn_of_keys(unknown_keys(section, known), where, source)
-    for group in sorted(_GROUPS & section.keys()):
-        members = [key.split(".")[1] for key in SCALARS_BY_KEY if key.startswith(f"{group}.")]
-        if isinstance(section[group], Mapping):
-            findings.warn_of_keys(unknown_keys(section[group], members), join(where, group), source)
+    for group in _GROUPS:
+        members = {key.removeprefix(f"{group}.").split(".")[0] for key in SCALARS_BY_KEY if key.startswith(f"{group}.")}
+        if isinstance(held := _held(section, group), Mapping):
+            findings.warn_of_keys(unknown_keys(held, members), join(where, group), source)
 
 
 def check_groups(section: Mapping[str, Any], where: str, source: str, findings: Findings) -> None:
     """A group such as `cache` must be a map."""
-    for group in sorted(_GROUPS & section.keys()):
-        given = section[group]
+    for group in _GROUPS:
+        given = _held(section, group)
         if given is not None and not isinstance(given, Mapping) and not _is_switch(group, given):
             findings.refuse(join(where, group), f"expected a map, found {_shown(given)}", source)
 
@@ -84,10 +85,18 @@ def expectation(scalar: Scalar) -> str:
 
 def _written(section: Mapping[str, Any], key: str) -> Any:
     group, _, name = key.rpartition(".")
-    holder = section.get(group) if group else section
+    holder = _held(section, group) if group else section
     if name == "enabled" and _is_switch(group, holder):
         return holder
     return holder.get(name) if isinstance(holder, Mapping) else None
+
+
+def _held(section: Mapping[str, Any], group: str) -> Any:
+    """What is written for a group; None where that, or a group around it, is not there."""
+    held: Any = section
+    for name in group.split("."):
+        held = held.get(name) if isinstance(held, Mapping) else None
+    return held
 
 
 def _is_switch(group: str, given: Any) -> bool:

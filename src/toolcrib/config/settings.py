@@ -341,6 +341,15 @@ class Settings:
         "A session of an HTTP client that sent no request for this long is ended.",
         reloads=False,
     )
+    http_event_bytes: int = size(
+        "http.eventBytes",
+        16 * MIB,
+        "How many bytes of messages to HTTP clients of older protocol revisions are kept, so that they can take up a stream "
+        "that broke. The oldest messages go first.",
+    )
+    http_event_ttl_seconds: float = seconds(
+        "http.eventTtl", 300.0, "How long these messages are kept after the answer to a request."
+    )
     http_request_timeout_seconds: float = seconds(
         "http.requestTimeout",
         10.0,
@@ -354,7 +363,39 @@ class Settings:
         reloads=False,
     )
     http_allowed_origins: tuple[str, ...] = scalar(
-        "http.allowedOrigins", "texts", (), "Web origins whose pages may call; none by default.", reloads=False
+        "http.allowedOrigins",
+        "texts",
+        (),
+        "More web origins whose pages may call; by default only the gateway's own.",
+        reloads=False,
+    )
+
+    http_auth_issuer: str = scalar(
+        "http.auth.issuer",
+        "text",
+        "",
+        "The issuer whose access tokens HTTP clients have to show, instead of the token in the state folder.",
+        reloads=False,
+    )
+    http_auth_audience: str = scalar(
+        "http.auth.audience",
+        "text",
+        "",
+        "For whom these tokens have to be made; the address of the MCP endpoint if none is given.",
+        reloads=False,
+    )
+    http_auth_scopes: tuple[str, ...] = scalar(
+        "http.auth.scopes", "texts", (), "Scopes that these tokens have to have, all of them.", reloads=False
+    )
+    http_auth_jwks_url: str = scalar(
+        "http.auth.jwksUrl",
+        "text",
+        "",
+        "Where the keys of the issuer are; where its metadata says if none is given.",
+        reloads=False,
+    )
+    http_auth_jwks_ttl_seconds: float = seconds(
+        "http.auth.jwksTtl", 600.0, "How long these keys are used before they are fetched again.", reloads=False
     )
 
     # The engine that all clients of a person share.

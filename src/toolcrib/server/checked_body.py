@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from toolcrib.server.drain import owe_answer
 from toolcrib.wire import jsonrpc
-
-_RESUME_HEADER = b"last-event-id"
+from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
 
 class CheckedBody:
-    """Reads every body whole, up to a limit; of a GET, leaves out the event a stream should go on from."""
+    """Reads every body whole, up to a limit."""
 
     def __init__(self, app: ASGIApp, *, max_bytes: Callable[[], int]) -> None:
         self._app = app
@@ -23,7 +24,6 @@ class CheckedBody:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_message = scope["method"] == "POST"
         most = self._max_bytes()
         try:
             body = await _read(receive, most)
@@ -31,10 +31,15 @@ class CheckedBody:
             return
         if body is None:
             await _too_large(most)(scope, receive, send)
-        elif is_message and (refusal := _refusal(body)) is not None:
-            await refusal(scope, receive, send)
-        else:
-            await self._app(scope if is_message else _from_the_start(scope), _replayed(body, receive), send)
+            return
+        if scope["method"] == "POST":
+            try:
+                _note_request(jsonrpc.decode(body), Headers(scope=scope))
+            except jsonrpc.BadMessage as problem:
+                error = jsonrpc.error_response(problem.id, problem.code, str(problem))
+                await Response(error, 400, media_type="application/json")(scope, receive, send)
+                return
+        await self._app(scope, _replayed(body, receive), send)
 
 
 class _Left(Exception):
@@ -56,25 +61,14 @@ async def _read(receive: Receive, max_bytes: int) -> bytes | None:
             return b"".join(parts)
 
 
-def _from_the_start(scope: Scope) -> Scope:
-    # We keep no events to go on from: a stream that is taken up again starts anew.
-    if not any(name == _RESUME_HEADER for name, _ in scope["headers"]):
-        return scope
-    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != _RESUME_HEADER]}
-
-
-def _refusal(body: bytes) -> Response | None:
-    try:
-        message = jsonrpc.decode(body)
-    except jsonrpc.BadMessage as problem:
-        return _answer(jsonrpc.error_response(problem.id, problem.code, str(problem)))
-    if message.is_request and message.id is None:
-        return _answer(jsonrpc.error_response(None, jsonrpc.INVALID_REQUEST, jsonrpc.NULL_ID))
-    return None
-
-
-def _answer(error: bytes) -> Response:
-    return Response(error, 400, media_type="application/json")
+def _note_request(message: jsonrpc.Message, headers: Headers) -> None:
+    """Raise BadMessage for a request that nobody could answer; one of the handshake era is owed an answer."""
+    if not message.is_request:
+        return
+    if not isinstance(message.id, int | str):
+        raise jsonrpc.BadMessage(jsonrpc.INVALID_REQUEST, jsonrpc.NULL_ID)
+    if headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS:
+        owe_answer(message.id)
 
 
 def _too_large(max_bytes: int) -> Response:

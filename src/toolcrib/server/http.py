@@ -13,7 +13,9 @@ from typing import Any, cast
 
 import uvicorn
 from mcp.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -22,10 +24,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.server.admission import Admission, Anybody, SharedToken
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import Doorway
-from toolcrib.server.guard import Guard, allowed_hosts, as_origin
+from toolcrib.server.event_store import SessionEvents
+from toolcrib.server.guard import Guard, allowed_hosts, as_origin, own_origins
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
+from toolcrib.server.http_sessions import ResumableSessions
+from toolcrib.server.kept_events import KeptEvents
 from toolcrib.server.process_memory import open_files_limit
 
 HEALTH_PATH = "/health"
@@ -49,31 +55,43 @@ def build_app(
     token: str | None,
     more_hosts: Iterable[str] = (),
     more_routes: Sequence[Route] = (),
+    admission: Admission | None = None,
 ) -> ASGIApp:
-    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard."""
+    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard.
+
+    `admission` decides who may call; without one it is whoever holds `token`, or anybody where there is none.
+    """
+    admission = admission or (Anybody() if token is None else SharedToken(token))
     settings = settings_now()
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
-    app: ASGIApp = server.streamable_http_app(
-        streamable_http_path=settings.http_path,
+    kept = KeptEvents(lambda: settings_now().http_event_bytes, lambda: settings_now().http_event_ttl_seconds)
+    sessions = ResumableSessions(
+        server,
+        partial(SessionEvents, kept),
         # The SDK keeps the limit it gets, so ours is checked before, by `CheckedBody`.
         max_request_body_size=sys.maxsize,
         max_sessions=settings.http_max_sessions,
         session_idle_timeout=settings.http_session_idle_seconds,
         # The SDK's own check stays on with the same lists: two locks, one key.
-        transport_security=TransportSecuritySettings(
+        security_settings=TransportSecuritySettings(
             allowed_hosts=[name for host_name in hosts for name in (host_name, f"{host_name}:*")],
-            allowed_origins=origins,
+            allowed_origins=[*origins, *own_origins(hosts)],
         ),
-        custom_starlette_routes=[Route(HEALTH_PATH, _health, methods=["GET"])],
+    )
+    endpoint = Route(settings.http_path, StreamableHTTPASGIApp(sessions))
+    app: ASGIApp = Starlette(
+        routes=[endpoint, Route(HEALTH_PATH, _health, methods=["GET"])], lifespan=lambda _: sessions.run()
     )
     app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
-    app = BesideMcp(app, [route for route in more_routes if route.path != settings.http_path])
+    beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
+    app = BesideMcp(app, beside)
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
         )
-    return Guard(app, token=token, hosts=hosts, origins=origins, open_paths=[HEALTH_PATH])
+    open_paths = [HEALTH_PATH, *(route.path for route in admission.open_routes)]
+    return Guard(app, admission=admission, hosts=hosts, origins=origins, open_paths=open_paths)
 
 
 class BesideMcp:

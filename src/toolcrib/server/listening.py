@@ -10,8 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 from toolcrib.config.paths import Paths
+from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
 from toolcrib.peers.store import PeerStore
+from toolcrib.server.admission import Admission, SharedToken
 from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
@@ -28,19 +30,24 @@ async def listen(
     on_ready: Callable[[str], None],
     own_peer: Callable[[], OwnPeer | None] = lambda: None,
 ) -> None:
-    """Serve clients that hold the token until `stop` is set; `on_ready` gets the address once they can come.
+    """Serve clients that are admitted until `stop` is set; `on_ready` gets the address once they can come.
 
     `own_peer` is who we are to peers, while this process speaks to them.
     """
-    token = read_or_make_token(token_file)
-    sdk_server = MCPDiscoveryServer(gateway).sdk_server
-    path = gateway.settings.http_path
+    address = f"http://{_in_url(host)}:{port}{gateway.settings.http_path}"
+
+    def is_ready(port: int) -> None:
+        nonlocal address
+        address = f"http://{_in_url(host)}:{port}{gateway.settings.http_path}"
+        on_ready(address)
+
     await serve_http(
         build_app(
-            sdk_server,
+            MCPDiscoveryServer(gateway).sdk_server,
             lambda: gateway.settings,
             host=host,
-            token=token,
+            token=None,
+            admission=_admission(gateway.settings, token_file, lambda: address),
             more_routes=PeerPages(gateway, _peer_store, own_peer).routes(),
         ),
         host=host,
@@ -48,8 +55,16 @@ async def listen(
         stop=stop,
         grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
         limits=lambda: connection_limits(gateway.settings),
-        on_ready=lambda port: on_ready(f"http://{_in_url(host)}:{port}{path}"),
+        on_ready=is_ready,
     )
+
+
+def _admission(settings: Settings, token_file: Path, own_url: Callable[[], str]) -> Admission:
+    if not settings.http_auth_issuer:
+        return SharedToken(read_or_make_token(token_file))
+    # Loaded only then: most people have no issuer of their own.
+    issued: Admission = import_module("toolcrib.server.issued_tokens").issued_tokens(settings, own_url)
+    return issued
 
 
 def _peer_store() -> AbstractContextManager[PeerStore]:

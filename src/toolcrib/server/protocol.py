@@ -23,6 +23,7 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, LogMessage
 from toolcrib.model.caller import Caller
+from toolcrib.server.admission import caller_key_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import NAME, TITLE, stamped
@@ -166,12 +167,13 @@ async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: st
 
 
 def caller_of(ctx: Context) -> Caller:
-    """The client behind a request; over HTTP all share one token, so the name alone tells them apart."""
+    """The client behind a request; where all HTTP clients share one token, their names alone tell them apart."""
     client = ctx.session.client_params
     name = client.client_info.name if client is not None else "unknown"
     version = client.client_info.version if client is not None else ""
     face = "http" if ctx.request is not None else "stdio"
-    return Caller(name=name, face=face, key=f"{face}:{name}", version=version, session=session_id(ctx))
+    key = f"{face}:{caller_key_of(ctx.request) or name}"
+    return Caller(name=name, face=face, key=key, version=version, session=session_id(ctx))
 
 
 def _meta_of(ctx: Context) -> Mapping[str, Any]:

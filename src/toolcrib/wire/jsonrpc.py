@@ -14,6 +14,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+# Of our own: a request was taken, and no answer to it will come.
+NO_ANSWER = -32000
 
 NULL_ID = "the id of a request must be a text or a number, not null"
 # A broken message is decoded once more as a whole, to mend it or to find its id; a huge one is not worth that.
