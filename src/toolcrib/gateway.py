@@ -47,6 +47,8 @@ class Connections(Protocol):
 
     async def disconnect(self, spec: ServerSpec) -> None: ...
 
+    async def roots_changed(self, session: str) -> None: ...
+
 
 class RegistryHints(Protocol):
     """Whoever knows servers that are not installed; answers at once and asks no network."""
@@ -147,6 +149,10 @@ class Gateway:
         """Stop a server, and break off the calls that run on it; the next call starts it again."""
         if (spec := self._configured(server)) is not None:
             await self._connections.disconnect(spec)
+
+    async def roots_changed(self, session: str) -> None:
+        """Tell servers that run for this session alone that the folders of its client are others by now."""
+        await self._connections.roots_changed(session)
 
     def is_connected(self, server: str) -> bool:
         """Whether this gateway is connected to a server now; the usual state of one that nobody calls is that it is not."""

@@ -45,6 +45,8 @@ class Authority:
     rotates: bool = True
     down: int | None = None
     agrees: bool = True
+    # Scopes that nobody gets, whatever they ask for.
+    withholds: str = ""
     offers_device: bool = False
     device_answers: list[str] = field(default_factory=list)
     metadata_changes: dict[str, Any] = field(default_factory=dict)
@@ -128,7 +130,8 @@ class Authority:
         back: dict[str, str] = {"state": query["state"], "iss": self.issuer_in_answer or self.address}
         if self.agrees:
             code = f"code-{self._next()}"
-            self.codes[code] = (Grant(query.get("scope", ""), query.get("resource", "")), query)
+            scopes = [scope for scope in query.get("scope", "").split() if scope not in self.withholds.split()]
+            self.codes[code] = (Grant(" ".join(scopes), query.get("resource", "")), query)
             back["code"] = code
         else:
             back["error"] = "access_denied"

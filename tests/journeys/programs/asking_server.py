@@ -7,13 +7,16 @@ questions by name, and is sent their answers.
 import json
 import os
 import sys
+import threading
 
 ERA, LOG = (*sys.argv[1:], "")[:2]
 INFO = {"name": "asking", "version": "1"}
+COMPLETE = "notifications/elicitation/complete"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 declared = {}
 waiting = {}
+signing_in = []
 numbers = iter(range(1, 1_000_000))
 
 
@@ -94,8 +97,13 @@ def die(_):
     os._exit(3)
 
 
-def sign_in(_):
-    asked = {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "1", "message": "Sign in."}
+def sign_in(arguments):
+    """Wants a page opened first; a moment later somebody has done that."""
+    signing_in.append("e-2")
+    if len(signing_in) > arguments.get("refusals", 1):
+        return {"signed": "in"}
+    threading.Timer(0.3, lambda: say(method=COMPLETE, params={"elicitationId": "e-2"})).start()
+    asked = {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "e-2", "message": "Sign in."}
     raise Refusal({"code": -32042, "message": "sign in first", "data": {"elicitations": [asked]}})
     yield
 
