@@ -18,6 +18,7 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
+from toolcrib.limits.room import Room
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
@@ -72,6 +73,7 @@ class Gateway:
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
         state_key: Callable[[], bytes],
+        parked: Room,
         hints: RegistryHints | None = None,
     ) -> None:
         self._workspace = workspace
@@ -88,6 +90,8 @@ class Gateway:
         self._hints = hints
         # Seals what clients are given to bring back.
         self.state_key = state_key
+        # For calls of all clients that wait for answers.
+        self.parked = parked
 
     @property
     def workspace(self) -> Workspace:

@@ -12,7 +12,7 @@ import msgspec
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.sign_in import ELICITATION, accepts
 from toolcrib.errors import ToolExecutionError
-from toolcrib.model.asking import AN_ADDRESS, Conversation, Question, QuestionRefused, can_answer, pages_in
+from toolcrib.model.asking import AN_ADDRESS, Conversation, PassedOn, Question, QuestionRefused, can_answer, pages_in
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.protocol import ELICITATION_COMPLETE, URL_ELICITATION_REQUIRED
 
@@ -54,26 +54,19 @@ class OpenAddresses:
         raise AssertionError  # pauses have no end
 
 
-class _Hearing(Conversation):
+class _Hearing(PassedOn):
     """The client of a call; what it is told of finished pages is heard here too."""
 
     def __init__(self, client: Conversation) -> None:
-        self._client = client
-        self.capabilities = client.capabilities
-        self.takes_rounds = client.takes_rounds
+        super().__init__(client)
         self._completed: set[str] = set()
         self._heard = asyncio.Event()
-
-    async def ask(self, question: Question) -> bytes:
-        answer = await self._client.ask(question)
-        self.was_asked = self._client.was_asked
-        return answer
 
     def tell(self, method: str, params: bytes) -> None:
         if method == ELICITATION_COMPLETE:
             self._completed.add(str(msgspec.json.decode(params).get("elicitationId")))
             self._heard.set()
-        self._client.tell(method, params)
+        super().tell(method, params)
 
     async def completed(self, pages: set[str], seconds: float) -> bool:
         """Whether the server is done with all of these pages, after waiting so long for it at most."""

@@ -42,6 +42,7 @@ from toolcrib.engine.session_sign_ins import SessionSignIns
 from toolcrib.engine.state_key import StateKey
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
+from toolcrib.limits.room import Room
 from toolcrib.model.asking import QuestionKind
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
@@ -120,6 +121,7 @@ class Engine:
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.running_calls = RunningCalls(time.time)
         self.state_key = StateKey(self.paths.state_key)
+        self.parked = Room(lambda: self.settings.max_parked_calls)
         self.session_sign_ins = SessionSignIns(lambda: self.settings, self.paths, env)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())

@@ -125,6 +125,7 @@ def wired_gateway(
         learn=learn,
         hints=engine.registry,
         state_key=engine.state_key,
+        parked=engine.parked,
     )
     return gateway
 
