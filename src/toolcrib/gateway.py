@@ -272,12 +272,20 @@ class Gateway:
         return ExecutionResult(result)
 
     async def execute_stream(
-        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller = LIBRARY
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        caller: Caller = LIBRARY,
+        ask: Ask | None = None,
+        capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> AsyncIterator[CallEvent | ExecutionResult]:
-        """Run a tool and yield progress and log messages as they come, then the outcome."""
+        """Run a tool and yield progress and log messages as they come, then the outcome; `ask` as in `execute_tool`."""
         events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+        hear = events.put_nowait
         running = asyncio.create_task(
-            self.execute_tool(server, tool, arguments, caller=caller, listener=events.put_nowait)
+            self.execute_tool(server, tool, arguments, caller=caller, listener=hear, ask=ask, capabilities=capabilities)
         )
         running.add_done_callback(lambda _: events.put_nowait(None))
         try:

@@ -53,6 +53,23 @@ def name(_):
     return (yield {"who": form("What is your name?")})["who"]
 
 
+def form_of_all(_):
+    """A field of each kind."""
+    colours = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]}
+    fields = {
+        "name": {"type": "string", "title": "Your name", "minLength": 2},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        "height": {"type": "number", "default": 1.8},
+        "fine": {"type": "boolean"},
+        "colour": {**colours, "description": "of the car"},
+        "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue", "wed"]}},
+        "note": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": fields, "required": ["name", "age", "fine", "colour", "days"]}
+    question = {"method": "elicitation/create", "params": {"message": "Please fill in", "requestedSchema": schema}}
+    return (yield {"all": question})["all"]
+
+
 def visit(arguments):
     return (yield {"page": address(arguments.get("url", "https://example.com/sign-in"))})["page"]
 
@@ -119,7 +136,7 @@ TOOLS = {
     tool.__name__: tool
     for tool in (
         *(name, visit, model, folders, several, twice, many),
-        *(later, capabilities, die, sign_in, needs_model),
+        *(later, capabilities, die, sign_in, needs_model, form_of_all),
     )
 }
 DEFINITIONS = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
