@@ -232,6 +232,7 @@ class FakeLink:
         # The tasks that answer requests of the client now.
         self.tasks: set[asyncio.Task[Any] | None] = set()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self.on_notified: Callable[[str], None] = lambda _: None
 
     async def request(self, id: int, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
         if self._session != self.server.session:
@@ -290,7 +291,9 @@ class FakeLink:
             self._asked[message["id"]].set_result(message)
         elif message.get("method") == "notifications/cancelled":
             self._cancel(message["params"]["requestId"])
-        elif "id" in message:
+        elif "id" not in message:
+            self.on_notified(message["method"])
+        else:
             task = asyncio.create_task(self._answer(message))
             self._answering[message["id"]] = task
             self.tasks.add(task)

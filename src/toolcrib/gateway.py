@@ -18,6 +18,7 @@ from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
+from toolcrib.limits.room import Room
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
@@ -47,6 +48,8 @@ class Connections(Protocol):
 
     async def disconnect(self, spec: ServerSpec) -> None: ...
 
+    async def roots_changed(self, session: str) -> None: ...
+
 
 class RegistryHints(Protocol):
     """Whoever knows servers that are not installed; answers at once and asks no network."""
@@ -70,6 +73,7 @@ class Gateway:
         reload: Callable[[], Awaitable[Settings]],
         learn: Callable[[float], Awaitable[bool]],
         state_key: Callable[[], bytes],
+        parked: Room,
         hints: RegistryHints | None = None,
     ) -> None:
         self._workspace = workspace
@@ -86,6 +90,8 @@ class Gateway:
         self._hints = hints
         # Seals what clients are given to bring back.
         self.state_key = state_key
+        # For calls of all clients that wait for answers.
+        self.parked = parked
 
     @property
     def workspace(self) -> Workspace:
@@ -147,6 +153,10 @@ class Gateway:
         """Stop a server, and break off the calls that run on it; the next call starts it again."""
         if (spec := self._configured(server)) is not None:
             await self._connections.disconnect(spec)
+
+    async def roots_changed(self, session: str) -> None:
+        """Tell servers that run for this session alone that the folders of its client are others by now."""
+        await self._connections.roots_changed(session)
 
     def is_connected(self, server: str) -> bool:
         """Whether this gateway is connected to a server now; the usual state of one that nobody calls is that it is not."""
@@ -262,12 +272,20 @@ class Gateway:
         return ExecutionResult(result)
 
     async def execute_stream(
-        self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, caller: Caller = LIBRARY
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        caller: Caller = LIBRARY,
+        ask: Ask | None = None,
+        capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> AsyncIterator[CallEvent | ExecutionResult]:
-        """Run a tool and yield progress and log messages as they come, then the outcome."""
+        """Run a tool and yield progress and log messages as they come, then the outcome; `ask` as in `execute_tool`."""
         events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+        hear = events.put_nowait
         running = asyncio.create_task(
-            self.execute_tool(server, tool, arguments, caller=caller, listener=events.put_nowait)
+            self.execute_tool(server, tool, arguments, caller=caller, listener=hear, ask=ask, capabilities=capabilities)
         )
         running.add_done_callback(lambda _: events.put_nowait(None))
         try:

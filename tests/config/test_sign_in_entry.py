@@ -34,6 +34,24 @@ def read(oauth: Any) -> tuple[EntryReader, Any]:
             {"grant": "client_credentials", "clientId": "us", "clientSecret": "${S}", "issuer": "https://i.example"},
             SignInOptions(grant="client_credentials", client_id="us", client_secret="${S}", issuer="https://i.example"),
         ),
+        (
+            {
+                "grant": "client_credentials",
+                "clientId": "us",
+                "privateKey": "${K}",
+                "signingAlgorithm": "ES256",
+                "issuer": "https://i.example",
+                "resource": "urn:x",
+            },
+            SignInOptions(
+                grant="client_credentials",
+                client_id="us",
+                private_key="${K}",
+                signing_algorithm="ES256",
+                issuer="https://i.example",
+                resource="urn:x",
+            ),
+        ),
     ],
 )
 def test_what_an_entry_says_is_read_and_written_as_it_was_meant(written: Any, options: SignInOptions) -> None:
@@ -50,6 +68,8 @@ def test_what_an_entry_says_is_read_and_written_as_it_was_meant(written: Any, op
         ("yes", "servers.a.oauth"),
         ({"grant": "password"}, "servers.a.oauth.grant"),
         ({"grant": "client_credentials", "clientId": "us", "clientSecret": "s"}, "servers.a.oauth.grant"),
+        ({"clientId": "us", "privateKey": "${K}"}, "servers.a.oauth.privateKey"),
+        ({"signingAlgorithm": "HS256"}, "servers.a.oauth.signingAlgorithm"),
         ({"callbackPort": 70_000}, "servers.a.oauth.callbackPort"),
         ({"callbackPort": "many"}, "servers.a.oauth.callbackPort"),
         ({"clientSecret": 7}, "servers.a.oauth.clientSecret"),
@@ -69,8 +89,10 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one() -> None:
 
 
 def test_a_secret_is_not_in_the_repr_of_an_entry() -> None:
-    _, spec = read({"clientId": "us", "clientSecret": "plain-secret-91af"})
-    assert "plain-secret" not in repr(spec)
+    for key in ("clientSecret", "privateKey"):
+        _, spec = read({"clientId": "us", "grant": "client_credentials", "issuer": "x", key: "plain-secret-91af"})
+        assert spec is not None
+        assert "plain-secret" not in repr(spec)
 
 
 def test_two_accounts_on_one_address_are_two_servers_and_anything_else_is_one() -> None:

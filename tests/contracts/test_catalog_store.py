@@ -219,6 +219,22 @@ def test_a_reading_clears_an_error_and_staleness(store: CatalogStore) -> None:
     assert store.servers()["files"] == ServerRecord("files", "files", IDENTITY, 3.0, None)
 
 
+def test_what_a_server_asks_is_remembered_whatever_is_read_of_it(store: CatalogStore) -> None:
+    store.note_asks("files", "files", ["roots"])
+    first = store.change_token()
+    store.note_asks("files", "files", ["roots"])
+    assert store.change_token() == first
+    assert store.servers()["files"].read_at is None
+    store.save_reading("files", "files", reading(definition("a")), 1.0)
+    store.record_failure("files", "files", "gone", 2.0)
+    store.note_asks("files", "files", ["elicitation"])
+
+    assert store.servers()["files"].asks == {"roots", "elicitation"}
+    assert store.change_token() != first
+    store.save_reading("files", "other launch", reading(definition("a")), 3.0)
+    assert store.servers()["other launch"].asks == frozenset()
+
+
 def test_an_expired_server_keeps_its_tools_until_it_is_read_again(store: CatalogStore) -> None:
     store.save_reading("files", "files", reading(definition("a")), 1.0)
     store.save_reading("web", "web", reading(), 1.0)

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.host.shared_engine import SharedWorkshop
+from tests.host.test_commands import command
 from tests.journeys.asking import Person, asking_server
 from tests.journeys.stdio_gateway import MODES, LineClient, eventually, execute, execution, line_failure
 from tests.servers.launch import Launch
@@ -98,6 +99,8 @@ async def test_a_call_that_waits_for_its_client_is_lost_with_the_engine(shared: 
     async with shared.lines() as client:
         waiting = (await client.ask(1, "tools/call", **call))["result"]
         assert waiting["resultType"] == "input_required"
+        assert ", waiting for an answer" in (await command(shared, "engine", "status")).out
+        assert "waiting for an answer" in (await command(shared, "calls")).out
         before = shared.engine()
         os.kill(before, signal.SIGKILL)
         await eventually(lambda: shared.engines() not in ([], [before]))

@@ -19,6 +19,9 @@ class Person:
     name: str = "Ann"
     asked: list[dict[str, Any]] = field(default_factory=list)
     allows_model: bool = True
+    root: str = ROOT
+    # What the client was told besides answers, as the SDK hands it over.
+    told: list[Any] = field(default_factory=list)
 
     @property
     def callbacks(self) -> dict[str, Any]:
@@ -27,6 +30,7 @@ class Person:
             "elicitation_callback": self._elicited,
             "sampling_callback": self._sampled,
             "list_roots_callback": self._listed,
+            "message_handler": self._told,
         }
 
     @property
@@ -46,7 +50,15 @@ class Person:
 
     async def _listed(self, _: Any) -> types.ListRootsResult:
         self.asked.append({"roots": True})
-        return types.ListRootsResult(roots=[types.Root(uri=ROOT, name=self.name)])  # type: ignore[arg-type]
+        return types.ListRootsResult(roots=[types.Root(uri=self.root, name=self.name)])  # type: ignore[arg-type]
+
+    @property
+    def completed(self) -> list[str]:
+        """The pages that servers are done with, as far as the client was told."""
+        return [one.params.elicitation_id for one in self.told if isinstance(one, types.ElicitCompleteNotification)]
+
+    async def _told(self, message: Any) -> None:
+        self.told.append(message)
 
     def _note(self, params: Any) -> None:
         self.asked.append(params.model_dump(by_alias=True, exclude_none=True, mode="json"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from tests.journeys.asking import ROOT, Person, asking_server
 from tests.journeys.http_gateway import connect, gateway_process, write_config
 from tests.journeys.http_upstream import everything_over_http
-from tests.journeys.stdio_gateway import ERAS, MODES, Workshop, execute, failure, run
+from tests.journeys.stdio_gateway import ERAS, MODES, Workshop, eventually, execute, failure, run
 from tests.servers.launch import Launch
 
 OLD = MODES[:1]
@@ -167,7 +168,34 @@ async def test_a_server_that_looks_at_folders_when_it_starts_gets_those_of_its_c
         while ROOT not in (told := await folders()):
             assert "no roots" in told
 
-    assert {"roots": True} in person.asked
+        assert {"roots": True} in person.asked
+        person.asked.clear()
+        person.root = f"{ROOT}/other"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # roots are deprecated, and still there
+            await client.session.send_roots_list_changed()
+        await eventually(lambda: {"roots": True} in person.asked)
+        while person.root not in (told := await folders()):
+            assert ROOT in told
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_tool_that_runs_as_a_task_is_awaited_and_may_ask(
+    workshop: Workshop, everything_server: Launch, mode: str
+) -> None:
+    person, progress = Person(), list[str | None]()
+
+    async def on_progress(_: float, __: float | None, message: str | None) -> None:
+        progress.append(message)
+
+    async with client_of("stdio", mode, workshop, {"everything": everything_server.entry()}, person) as client:
+        arguments = {"topic": "python", "ambiguous": True}
+        asked = {"server": "everything", "tool": "simulate-research-query", "arguments": arguments}
+        report = await client.call_tool("execute_tool", asked, progress_callback=on_progress)
+
+    assert "# Research Report: python" in str(report.content), report
+    assert any("could have multiple interpretations" in message for message in person.messages)
+    assert "Gathering sources..." in progress
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -203,16 +231,19 @@ async def test_errors_that_a_client_can_act_on_arrive_as_themselves(workshop: Wo
     servers = {era: asking_server(era) for era in ERAS}
     is_old = mode == "legacy"
 
-    async with client_of(face, mode, workshop, servers, Person()) as client:
-        for era in ERAS:
-            if is_old:
-                with pytest.raises(MCPError) as signing:
-                    await execute(client, era, "sign_in")
-                assert signing.value.error.code == -32042
-                assert signing.value.error.data["elicitations"][0]["url"] == "https://example.com/sign-in"
-            else:
-                error = failure(await execute(client, era, "sign_in"))
-                assert (error["code"], error["rpcCode"]) == ("TOOL_EXECUTION_ERROR", -32042)
+    person = Person()
+    async with client_of(face, mode, workshop, servers, person) as client:
+        if is_old:
+            with pytest.raises(MCPError) as signing:
+                await execute(client, "legacy", "sign_in")
+            assert signing.value.error.code == -32042
+            assert signing.value.error.data["elicitations"][0]["url"] == "https://example.com/sign-in"
+            await eventually(lambda: person.completed == ["e-2"])
+            assert person.asked == []
+        else:
+            done = await execute(client, "legacy", "sign_in")
+            assert done.structured_content == {"signed": "in"}
+            assert person.messages == ["legacy asks you to open example.com: Sign in."]
 
     async with client_of(face, mode, workshop, servers) as client:
         assert failure(await execute(client, "legacy", "sign_in"))["rpcCode"] == -32042

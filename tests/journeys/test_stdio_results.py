@@ -194,7 +194,8 @@ async def test_what_is_no_result_is_a_failure_that_says_what_the_server_wants(wo
     assert (asked["code"], asked["resultType"]) == ("CLIENT_CANNOT_ANSWER", "input_required")
     assert 'asks the user "Which account?"' in asked["message"]
     assert asked["inputRequests"]["account"]["method"] == "elicitation/create"
-    assert (task["code"], task["resultType"], task["task"]["taskId"]) == ("TOOL_EXECUTION_ERROR", "task", "t-1")
+    assert (task["code"], task["rpcCode"]) == ("TOOL_EXECUTION_ERROR", -32601)
+    assert "began a task, and can't say what became of it" in task["message"]
     assert "Outcome unknown" in task["hint"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,10 +15,13 @@ import pytest
 
 from tests.fakes import FakeServer, eventually, text, tool
 from tests.gateways import read_counter
+from toolcrib.config.paths import Paths
+from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.storage.audit_trail import AuditTrail
 from toolcrib.wire.jsonrpc import RpcError
 
 AGENT = Caller("agent", "stdio", "stdio:agent", session="s-1")
@@ -51,8 +55,14 @@ class Asking(FakeServer):
 class Door:
     """A client of the newest revision, request by request."""
 
-    def __init__(self, meta_tools: MetaTools) -> None:
+    def __init__(self, meta_tools: MetaTools, gateway: Gateway | None = None) -> None:
         self.meta_tools = meta_tools
+        self._gateway = gateway
+
+    @property
+    def gateway(self) -> Gateway:
+        assert self._gateway is not None
+        return self._gateway
 
     async def call(self, tool: str = "ask", server: str = "files", **more: Any) -> dict[str, Any]:
         """Each member of the answer to one request, decoded."""
@@ -80,7 +90,7 @@ def request(
 @asynccontextmanager
 async def door(server: FakeServer, **settings: Any) -> AsyncIterator[Door]:
     async with read_counter(server, **settings) as gateway:
-        yield Door(MetaTools(gateway))
+        yield Door(MetaTools(gateway), gateway)
 
 
 def code(answer: Mapping[str, Any]) -> str:
@@ -204,6 +214,57 @@ async def test_only_so_many_calls_wait_in_all() -> None:
         answers = [await client.call(caller=caller) for caller in callers]
 
     assert [answer.get("resultType") for answer in answers] == ["input_required", "input_required", None]
+
+
+async def test_calls_of_all_clients_of_an_engine_share_the_room() -> None:
+    server = Asking()
+    async with door(server, max_parked_calls=2) as client:
+        other = Door(MetaTools(client.gateway))
+        first = await client.call()
+        second = await other.call(caller=replace(AGENT, session="s-2"))
+        third = await other.call(caller=replace(AGENT, session="s-3"))
+        assert [answer.get("resultType") for answer in (first, second, third)] == ["input_required"] * 2 + [None]
+        await client.answer(first)
+        assert (await other.call(caller=replace(AGENT, session="s-3")))["resultType"] == "input_required"
+        await other.meta_tools.close()
+        assert (await client.call())["resultType"] == "input_required"
+
+
+async def test_the_audit_log_says_how_often_a_client_was_asked_and_that_it_did_not_come_back() -> None:
+    async with door(Asking(questions=2)) as client:
+        asked = await client.call()
+        await client.answer(await client.answer(asked))
+        await client.call()
+        await client.meta_tools.close()
+
+    assert recorded() == [("OK", 2, False), ("ABANDONED", 1, True)]
+
+
+async def test_an_answer_that_comes_too_late_leaves_an_abandoned_call() -> None:
+    server = Asking()
+    async with door(server, question_seconds=0.05) as client:
+        await client.call()
+        await eventually(recorded)
+
+    assert recorded() == [("ABANDONED", 1, True)]
+    assert server.answers[0]["result"] == {"action": "cancel"}
+
+
+async def test_each_relayed_round_is_a_line_of_its_own_and_no_failure() -> None:
+    question = {"method": "elicitation/create", "params": {"message": "Which?"}}
+    interim = {"resultType": "input_required", "requestState": "s", "inputRequests": {"a": question, "b": question}}
+    server = FakeServer(definitions=[tool("ask")])
+    server.methods["tools/call"] = lambda params: text("done") if "requestState" in params else interim
+    async with door(server) as client:
+        await client.answer(await client.call())
+
+    assert recorded() == [("INPUT_REQUIRED", 2, False), ("OK", 0, False)]
+
+
+def recorded() -> list[tuple[str, int, bool]]:
+    """Outcome and number of questions of each call, and whether it counts as failed."""
+    records = AuditTrail(Paths.of(os.environ).audit_log).last(lambda _: True)
+    return [(record.outcome, record.questions, record.failed) for record in records]
 
 
 async def test_events_between_two_legs_are_told_on_the_next() -> None:

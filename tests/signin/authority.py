@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode
 
+import jwt
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -45,12 +46,16 @@ class Authority:
     rotates: bool = True
     down: int | None = None
     agrees: bool = True
+    # Scopes that nobody gets, whatever they ask for.
+    withholds: str = ""
     offers_device: bool = False
     device_answers: list[str] = field(default_factory=list)
     metadata_changes: dict[str, Any] = field(default_factory=dict)
     issuer_in_answer: str | None = None
     registration_status: int = 201
     slow: asyncio.Event | None = None
+    # Of the client `machine`, where it signs instead of having a secret.
+    public_key: Any = None
     address: str = ""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     clients: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -128,7 +133,8 @@ class Authority:
         back: dict[str, str] = {"state": query["state"], "iss": self.issuer_in_answer or self.address}
         if self.agrees:
             code = f"code-{self._next()}"
-            self.codes[code] = (Grant(query.get("scope", ""), query.get("resource", "")), query)
+            scopes = [scope for scope in query.get("scope", "").split() if scope not in self.withholds.split()]
+            self.codes[code] = (Grant(" ".join(scopes), query.get("resource", "")), query)
             back["code"] = code
         else:
             back["error"] = "access_denied"
@@ -185,8 +191,24 @@ class Authority:
         return self._tokens(grant)
 
     def _for_credentials(self, form: Mapping[str, str]) -> dict[str, Any]:
+        if self.public_key is not None:
+            return self._for_signature(form)
         if (form.get("basic_id"), form.get("basic_secret")) != ("machine", "machine-secret-8f2a61"):
             return {"error": "invalid_client"}
+        answer = self._tokens(Grant(form.get("scope", ""), form.get("resource", "")))
+        answer.pop("refresh_token", None)
+        return answer
+
+    def _for_signature(self, form: Mapping[str, str]) -> dict[str, Any]:
+        assert form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+        try:
+            algorithms = ["RS256", "ES256"]
+            claims = jwt.decode(form["client_assertion"], self.public_key, algorithms, audience=self.address)
+        except jwt.InvalidTokenError:
+            return {"error": "invalid_client"}
+        if (claims["iss"], claims["sub"]) != ("machine", "machine") or claims["jti"] in self.codes:
+            return {"error": "invalid_client"}
+        self.codes[claims["jti"]] = (Grant("", ""), {})  # each proof is good once
         answer = self._tokens(Grant(form.get("scope", ""), form.get("resource", "")))
         answer.pop("refresh_token", None)
         return answer

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.cli.machine import Machine
 from tests.signin.house import House, error_of, said, soon_said
 from tests.signin.people import Browser, signed_in
+from toolcrib.config.load import load_settings
+from toolcrib.engine.sign_ins import SignIns
 from toolcrib.errors import SignInFailed
 from toolcrib.signin.record import Registration
 from toolcrib.upstream.device_flow import DeviceRequest, device_tokens
@@ -201,3 +207,77 @@ async def test_a_secret_that_is_not_set_is_asked_for(
     async with house.gateway(**credentials) as gateway:
         error = await error_of(gateway)
     assert (error.code, "MACHINE_SECRET" in error.message) == ("SERVER_NEEDS_CONFIGURATION", True)
+
+
+@pytest.fixture(scope="module")
+def key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@pytest.fixture
+def signing(house: House, key: ec.EllipticCurvePrivateKey, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    house.authority.public_key = key.public_key()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    monkeypatch.setenv("MACHINE_KEY", pem)
+    proof = {"privateKey": "${MACHINE_KEY}", "signingAlgorithm": "ES256"}
+    named = {"clientId": "machine", "issuer": house.authority.address, "scopes": "read"}
+    return {"oauth": {"grant": "client_credentials", **named, **proof}}
+
+
+async def test_a_signature_proves_who_we_are_and_its_key_is_kept_nowhere(house: House, signing: dict[str, Any]) -> None:
+    async with house.gateway(**signing) as gateway:
+        answers = await asyncio.gather(*(said(gateway, str(number)) for number in range(4)))
+        assert answers == [{"text": str(number)} for number in range(4)]
+        assert len(house.authority.asked("/token", "client_credentials")) == 1
+        house.authority.expire(house.tokens.access)
+        assert await said(gateway) == {"text": "hello"}
+    first, second = house.authority.asked("/token", "client_credentials")
+    assert first["client_assertion"] != second["client_assertion"]
+    assert first["resource"] == house.url
+    kept = "".join(file.read_text("utf-8") for file in house.paths.sign_ins_dir.glob("*.json"))
+    assert "PRIVATE" not in kept
+    assert "assertion" not in kept
+
+
+async def test_a_token_of_a_signature_that_has_run_out_is_had_anew_before_it_is_used(
+    house: House, signing: dict[str, Any]
+) -> None:
+    async with house.gateway(**signing) as gateway:
+        await said(gateway)
+    record, before = house.record, house.tokens
+    assert record is not None
+    spent = msgspec.structs.replace(before, expires_at=1.0)
+    house.store.put(msgspec.structs.replace(record, tokens=spent))
+    house.vault.tokens.clear()
+    async with house.gateway(**signing) as gateway:
+        assert await said(gateway) == {"text": "hello"}
+    assert before.access not in house.vault.tokens
+    assert house.tokens.access in house.vault.tokens
+
+
+@pytest.mark.parametrize(("pem", "reason"), [("no key at all", "key"), ("", "token")])
+async def test_a_key_that_is_wrong_is_said_to_be(
+    house: House, signing: dict[str, Any], monkeypatch: pytest.MonkeyPatch, pem: str, reason: str
+) -> None:
+    other = ec.generate_private_key(ec.SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    monkeypatch.setenv("MACHINE_KEY", pem or other.decode())
+    async with house.gateway(**signing) as gateway:
+        error = await error_of(gateway)
+    assert (error.code, error.details["reason"]) == ("SIGN_IN_FAILED", reason)
+
+
+async def test_a_service_that_calls_the_server_otherwise_is_asked_for_that(
+    house: House, credentials: dict[str, Any]
+) -> None:
+    credentials["oauth"]["resource"] = "urn:example:vault"
+    async with house.gateway(**credentials) as gateway:
+        await said(gateway)
+        house.authority.expire(house.tokens.access)
+        await said(gateway)
+    assert [form["resource"] for form in house.authority.asked("/token")] == ["urn:example:vault"] * 2
+
+    house.store.drop(house.record.key if house.record else "")
+    settings = load_settings(house.configure(oauth={"resource": "urn:example:vault"}), env=os.environ)
+    await SignIns(settings, house.paths, os.environ).sign_in(settings.servers[0], Browser())
+    [query] = house.authority.asked("/authorize")
+    assert query["resource"] == house.authority.asked("/token")[-1]["resource"] == "urn:example:vault"

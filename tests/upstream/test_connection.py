@@ -916,3 +916,28 @@ async def test_a_result_is_handed_over_byte_for_byte() -> None:
         b'{"content": [], "structuredContent": {"n": 1.1, "big": 1180591620717411303424, '
         b'"text": "na\\u00efve"}, "x-more": [null]}'
     )
+
+
+@pytest.mark.parametrize("changes", [True, False])
+async def test_a_task_may_take_as_long_as_it_goes_on_changing(changes: bool) -> None:
+    looks: list[int] = []
+
+    def look(_: dict[str, Any]) -> dict[str, Any]:
+        looks.append(1)
+        step = {"taskId": "t", "status": "working", "statusMessage": str(len(looks)) if changes else "", **pause}
+        return step if len(looks) < 50 else {"taskId": "t", "status": "completed", "result": text("built")}
+
+    pause = {"pollIntervalMs": 20_000}
+    begun = {"resultType": "task", "taskId": "t", "status": "working", **pause}
+    server = FakeServer(methods={"tools/call": lambda _: begun, "tasks/get": look, "tasks/cancel": lambda _: {}})
+
+    async with connected(server, call_seconds=60) as watched:
+        started = now()
+        if changes:
+            assert await watched.call() == "built"
+            assert now() - started >= 49 * 20
+        else:
+            with pytest.raises(CallTimeout):
+                await watched.call()
+            assert now() - started == pytest.approx(60, abs=1)
+            await eventually(lambda: server.count("tasks/cancel"))

@@ -14,6 +14,7 @@ from tests.fakes import eventually
 from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, Listener, LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
+from toolcrib.upstream.household import Household
 from toolcrib.upstream.inbox import GIVEN_UP_SECONDS, MOST_NOTIFICATION_BYTES, Inbox
 
 
@@ -254,7 +255,7 @@ async def test_a_question_on_no_stream_reaches_the_only_client_at_work() -> None
 
 
 async def test_a_server_that_clients_share_keeps_the_folders_of_none() -> None:
-    ann, shared, own = Client("ann"), Heard().inbox, Inbox("files", lambda: None, is_own=True)
+    ann, shared, own = Client("ann"), Heard().inbox, Inbox("files", lambda: None, household=Household())
 
     for inbox, answer in ((shared, b'{"roots":[]}'), (own, b'"ann"')):
         with inbox.listening(1, calling(ann, session="s")):

@@ -29,7 +29,9 @@ def anyio_backend() -> Any:
 
 
 @asynccontextmanager
-async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | None = None) -> AsyncIterator[Pool]:
+async def pooled(
+    servers: FakeServers, *specs: ServerSpec, told: list[str] | None = None, **more: Any
+) -> AsyncIterator[Pool]:
     heard = [] if told is None else told
     pool = Pool(
         servers,
@@ -37,6 +39,7 @@ async def pooled(servers: FakeServers, *specs: ServerSpec, told: list[str] | Non
         known_identity=lambda _: None,
         on_connected=lambda server, _: heard.append(f"{server.name} connected"),
         on_tools_changed=lambda server: heard.append(f"{server.name} changed"),
+        **more,
     )
     await pool.serve(specs)
     try:
@@ -338,11 +341,11 @@ class Client(Conversation):
 
     def __init__(self, name: str, *kinds: str) -> None:
         self.capabilities = {kind: {} for kind in kinds}
-        self._name = name
+        self.name = name
 
     async def ask(self, question: Question) -> bytes:
         await asyncio.sleep(1)
-        return json.dumps({"action": "accept", "content": {"name": self._name}}).encode()
+        return json.dumps({"action": "accept", "content": {"name": self.name}}).encode()
 
 
 class Asking(FakeServer):
@@ -457,3 +460,50 @@ async def test_what_a_server_asks_when_it_is_started_reaches_the_client_that_it_
 
     told = [answer["result"].get("content", answer["result"]) for answer in folders]
     assert told == [{"roots": []}, {"name": "ann"}, {"name": "bob"}]
+
+
+async def test_a_server_that_is_known_to_ask_is_not_shared_even_by_the_first_calls() -> None:
+    server, noted = Asking(), list[str]()
+    ann, bob = Client("ann", "elicitation"), Client("bob", "elicitation")
+    known = {
+        "known_asks": lambda _: ("elicitation",),
+        "on_asks": lambda entry, kind: noted.append(f"{entry.name} {kind}"),
+    }
+
+    async with pooled(FakeServers(server), ASKING, **known) as pool:
+        together = await asyncio.gather(asked(pool, CURSOR, ann), asked(pool, CODE, bob))
+        await asked(pool, CURSOR, ann)
+
+    assert [json.loads(answer)["content"]["name"] for answer in together] == ["ann", "bob"]
+    assert noted == ["asking elicitation"]
+
+
+async def test_folders_that_changed_are_told_to_the_servers_of_that_session_which_ask_again() -> None:
+    server, heard = Asking(), list[tuple[str, int]]()
+    folders = Client("ann", "elicitation", "roots"), Client("bob", "elicitation", "roots")
+
+    async with pooled(FakeServers(server), ASKING, known_asks=lambda _: ("elicitation",)) as pool:
+        for caller, client in zip((CURSOR, CODE), folders, strict=True):
+            await asked(pool, caller, client)
+        for number, link in enumerate(server.links):
+            link.on_notified = lambda method, number=number: heard.append((method, number))
+        await pool.roots_changed(CODE.session)
+        await pool.roots_changed("nobody's")
+
+        assert heard == [("notifications/roots/list_changed", 1)]
+        answer = await server.links[1].ask("roots/list")
+        assert answer["result"]["content"] == {"name": "bob"}
+
+
+async def test_a_client_that_takes_rounds_is_asked_for_folders_only_while_it_calls() -> None:
+    server = Asking("roots/list")
+    modern = Client("ann", "roots")
+    modern.takes_rounds = True
+
+    async with pooled(FakeServers(server), ASKING, known_asks=lambda _: ("roots",)) as pool:
+        await asked(pool, CURSOR, modern)
+        modern.name = "somebody else"
+        later = await server.links[0].ask("roots/list")
+
+    assert server.answers[0]["result"]["content"] == {"name": "ann"}
+    assert later == server.answers[0] | {"id": later["id"]}

@@ -14,7 +14,7 @@ from mcp.shared import inbound
 from toolcrib.wire import protocol
 from toolcrib.wire.mirrored_headers import argument_headers, header_value
 
-OWN_NAMES = {"RESERVED_META_PREFIX", "LOG_LEVELS"}
+OWN_NAMES = {"RESERVED_META_PREFIX", "LOG_LEVELS", "ELICITATION_COMPLETE", "ROOTS_CHANGED", "TASKS_EXTENSION"}
 OURS = {name: value for name, value in vars(protocol).items() if name.isupper() and name not in OWN_NAMES}
 # No lone surrogates: JSON that holds them is refused long before.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -27,6 +27,11 @@ ARGUMENTS = st.dictionaries(NAMES, st.recursive(VALUES, lambda inner: st.diction
 def test_a_word_of_the_protocol_is_the_one_of_the_sdk(name: str) -> None:
     places = (mcp_types.version, mcp_types, inbound)
     assert OURS[name] == next(getattr(place, name) for place in places if hasattr(place, name))
+
+
+def test_notices_are_those_of_the_sdk() -> None:
+    assert mcp_types.ElicitCompleteNotification.model_fields["method"].default == protocol.ELICITATION_COMPLETE
+    assert mcp_types.RootsListChangedNotification.model_fields["method"].default == protocol.ROOTS_CHANGED
 
 
 def test_the_levels_of_log_messages_are_those_of_the_sdk() -> None:

@@ -45,7 +45,7 @@ class AnswerRounds:
             if interim.questions:
                 rounds, polls = rounds + 1, 0
                 self._check_rounds(rounds, call)
-                answers = await _answers(call.conversation, interim.questions)
+                answers = await answers_to(call.conversation, interim.questions)
             else:
                 polling_until = polling_until if polls else now + self._seconds_of(call)
                 await _pause(polls, polling_until, call)
@@ -68,7 +68,7 @@ class AnswerRounds:
             )
 
 
-async def _answers(client: Conversation | None, questions: Mapping[str, Question]) -> bytes:
+async def answers_to(client: Conversation | None, questions: Mapping[str, Question]) -> bytes:
     """The answers to all questions of a round, which are asked at once, as the JSON that the server wants."""
     assert client is not None  # nobody has no capabilities
     given = await asyncio.gather(*(_answer(client, question) for question in questions.values()))

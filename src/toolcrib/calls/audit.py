@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
-from toolcrib.calls.audit_log import SUCCEEDED, AuditLog, AuditRecord
+from toolcrib.calls.audit_log import ABANDONED, INPUT_REQUIRED, SUCCEEDED, AuditLog, AuditRecord
 from toolcrib.calls.chain import CallTool
+from toolcrib.calls.counted_questions import CountedQuestions
 from toolcrib.errors import ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
 
@@ -20,10 +22,12 @@ class Audit:
         self._monotonic = monotonic
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        started, outcome, size = self._monotonic(), "INTERNAL_ERROR", 0
+        started, outcome, size, asked = self._monotonic(), "INTERNAL_ERROR", 0, 0
+        client = call.conversation
+        counted = None if client is None else CountedQuestions(client)
         try:
-            result = await call_next(call)
-            outcome, size = _outcome(result), len(result.raw)
+            result = await call_next(call if counted is None else replace(call, conversation=counted))
+            outcome, size, asked = _outcome(result), len(result.raw), _questions_in(result)
         except ToolcribError as error:
             outcome = error.code
             raise
@@ -31,10 +35,13 @@ class Audit:
             outcome = "CANCELLED"
             raise
         finally:
-            self._log.append(self._record(call, outcome, self._monotonic() - started, size))
+            if client is not None and client.is_away:
+                outcome = ABANDONED
+            asked += 0 if counted is None else counted.questions
+            self._log.append(self._record(call, outcome, self._monotonic() - started, size, asked))
         return result
 
-    def _record(self, call: ToolCall, outcome: str, seconds: float, result_bytes: int) -> AuditRecord:
+    def _record(self, call: ToolCall, outcome: str, seconds: float, size: int, questions: int) -> AuditRecord:
         return AuditRecord(
             time=self._now(),
             caller=call.caller.name,
@@ -45,11 +52,18 @@ class Audit:
             outcome=outcome,
             duration_ms=round(seconds * 1000, 3),
             argument_bytes=len(call.raw_arguments),
-            result_bytes=result_bytes,
+            result_bytes=size,
+            questions=questions,
         )
 
 
 def _outcome(result: ToolResult) -> str:
     if not result.is_complete:
-        return "INPUT_REQUIRED"
+        return INPUT_REQUIRED
     return "TOOL_EXECUTION_ERROR" if result.is_error else SUCCEEDED
+
+
+def _questions_in(result: ToolResult) -> int:
+    """How many questions a client is to answer before it calls again."""
+    asked = None if result.is_complete else result.member("inputRequests")
+    return len(asked) if isinstance(asked, dict) else 0

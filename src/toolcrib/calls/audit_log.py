@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 SUCCEEDED = "OK"
+# The server asks something before it answers, and its client calls again with the answers.
+INPUT_REQUIRED = "INPUT_REQUIRED"
+# The client was asked something and did not come back.
+ABANDONED = "ABANDONED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,8 @@ class AuditRecord:
     duration_ms: float
     argument_bytes: int
     result_bytes: int
+    # How often the client was asked something for it.
+    questions: int = 0
 
     @property
     def is_call(self) -> bool:
@@ -30,7 +36,7 @@ class AuditRecord:
 
     @property
     def failed(self) -> bool:
-        return self.outcome != SUCCEEDED
+        return self.outcome not in (SUCCEEDED, INPUT_REQUIRED)
 
 
 class AuditLog(Protocol):

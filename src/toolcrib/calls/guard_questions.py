@@ -112,6 +112,7 @@ class GuardedConversation(Conversation):
         self._open = 0
         self.capabilities = rules.permitted(client.capabilities)
         self.takes_rounds = client.takes_rounds
+        self.knows_url_errors = client.knows_url_errors
         # Whether the person has allowed the server to use the model, for longer than once.
         self.has_consent = False
         # What the server wanted to know and nobody told.
@@ -135,6 +136,9 @@ class GuardedConversation(Conversation):
         if not can_answer(self.capabilities, question):
             return self._without_client(question)
         return await self._put(await self.admitted(question))
+
+    def tell(self, method: str, params: bytes) -> None:
+        self._client.tell(method, params)
 
     async def admitted(self, question: Question) -> Question:
         """The question as the client gets it, once it counts and the person has agreed, where that is needed."""

@@ -1,4 +1,4 @@
-"""What a server may answer in place of a tool's result: questions, or a task."""
+"""What a server may answer in place of a tool's result: questions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
+from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.asking import KIND_OF, Question
 from toolcrib.model.call import ToolResult
 
@@ -19,7 +20,6 @@ MOST_SHOWN = 5
 MAX_DETAIL_BYTES = 4_096
 MOST_STATE_BYTES = 64 * 1024
 
-_TASK_HINT = "Outcome unknown: the task may be running on the server. Check before running the tool again."
 _INPUT_HINT = (
     "If the tool takes what it asks for as arguments, give it there; otherwise use a client that can be asked."
 )
@@ -45,21 +45,26 @@ def read_interim(result: ToolResult, server: str) -> InterimResult:
     """What a server asks in place of an answer; raises ToolExecutionError for any other kind of result, and a broken one."""
     kind = result.result_type
     if kind != INPUT_REQUIRED:
-        raise _not_a_result(result, kind, server)
-    state = result.member("requestState")
-    try:
-        asked = _questions(result.members.get("inputRequests", b"{}"))
-        questions = {key: Question(server, one.method, bytes(one.params)) for key, one in asked.items()}
-        is_read = all(question.method in KIND_OF for question in questions.values())
-    except (msgspec.DecodeError, RecursionError):
-        questions, is_read = {}, False
-    if not is_read or not isinstance(state, str | None) or not (questions or state):
-        raise ToolExecutionError("the server asks for input in a form that can't be read", server=server)
+        raise _not_a_result(kind, server)
+    state, questions = result.member("requestState"), read_questions(result, server)
+    if not isinstance(state, str | None) or not (questions or state):
+        raise _unreadable(server)
     if state is not None and len(state) > MOST_STATE_BYTES:
         raise ToolExecutionError(
             f"the state that the server gave has more than {MOST_STATE_BYTES} bytes", server=server
         )
     return InterimResult(questions, state)
+
+
+def read_questions(result: ToolResult, server: str) -> Mapping[str, Question]:
+    """The questions in a result by their keys; raises ToolExecutionError where they can't be read."""
+    try:
+        asked = _questions(result.members.get("inputRequests", b"{}"))
+    except (msgspec.DecodeError, RecursionError):
+        raise _unreadable(server) from None
+    if not all(isinstance(one.method, str) and one.method in KIND_OF for one in asked.values()):
+        raise _unreadable(server)
+    return {key: Question(server, one.method, bytes(one.params)) for key, one in asked.items()}
 
 
 def with_questions(result: ToolResult, questions: Mapping[str, Question]) -> ToolResult:
@@ -82,15 +87,14 @@ def unanswerable(result: ToolResult, questions: Mapping[str, Question]) -> Clien
     )
 
 
-def _not_a_result(result: ToolResult, kind: str, server: str) -> ToolExecutionError:
+def _unreadable(server: str) -> ToolExecutionError:
+    return ToolExecutionError("the server asks for input in a form that can't be read", server=server)
+
+
+def _not_a_result(kind: str, server: str) -> ToolExecutionError:
     shown = kind[:SHOWN_CHARACTERS]
-    if kind != "task":
-        message = f"the server answered with a result of the kind {shown!r}, which this gateway can't pass on"
-        return ToolExecutionError(message, server=server, resultType=shown)
-    task = _task(result)
-    return ToolExecutionError(
-        _started_task(task), server=server, hint=_TASK_HINT, resultType=shown, **_bounded(task=task)
-    )
+    message = f"the server answered with a result of the kind {shown!r}, which this gateway can't pass on"
+    return ToolExecutionError(message, server=server, hint=OUTCOME_UNKNOWN, resultType=shown)
 
 
 def _bounded(**details: Any) -> dict[str, Any]:
@@ -113,19 +117,6 @@ def _message(question: Question) -> str:
     except (msgspec.DecodeError, RecursionError):
         return ""
     return str(given.get("message", "")) if isinstance(given, Mapping) else ""
-
-
-def _task(result: ToolResult) -> Mapping[str, Any]:
-    """What is known of the task, which some servers put beside the result type and some into a member of its own."""
-    nested = result.member("task")
-    found = nested if isinstance(nested, Mapping) else {name: result.member(name) for name in ("taskId", "status")}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _started_task(task: Mapping[str, Any]) -> str:
-    known = ", ".join(f"{name} {_shown(task[name])}" for name in ("taskId", "status") if name in task)
-    named = f" ({known})" if known else ""
-    return f"the server started a task{named} in place of an answer, and this gateway can't wait for tasks yet"
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from toolcrib.calls.chain import CallTool
+from toolcrib.model.asking import Conversation
 from toolcrib.model.call import ToolCall, ToolResult
 
 
@@ -18,6 +19,12 @@ class RunningCall:
     client: str
     face: str
     started_at: float
+    conversation: Conversation | None = None
+
+    @property
+    def waits_for_an_answer(self) -> bool:
+        """Whether its client is being asked something."""
+        return self.conversation is not None and self.conversation.open_questions > 0
 
 
 class RunningCalls:
@@ -28,7 +35,9 @@ class RunningCalls:
         self._calls: dict[RunningCall, None] = {}
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        running = RunningCall(call.server, call.tool, call.caller.name, call.caller.face, self._now())
+        running = RunningCall(
+            call.server, call.tool, call.caller.name, call.caller.face, self._now(), call.conversation
+        )
         self._calls[running] = None
         try:
             return await call_next(call)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.errors import StoreUnavailable
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
@@ -73,6 +74,11 @@ class Catalog:
     def records(self) -> Mapping[str, ServerRecord]:
         """Everything known, by launch key."""
         return self.snapshot.records
+
+    def asks(self, spec: ServerSpec) -> Collection[QuestionKind]:
+        """What a server was seen asking its client, as it is launched now."""
+        own = self.records.get(spec.launch_key)
+        return () if own is None else own.asks
 
     def record(self, spec: ServerSpec) -> ServerRecord | None:
         """What is known of a server as it is launched now, else as it was launched before."""

@@ -11,6 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.errors import StoreUnavailable
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import ServerSpec
 
@@ -79,6 +80,15 @@ class FollowedCatalog(Catalog):
         key, at = spec.launch_key, self.now()
         await self._aside(self.store.record_failure, spec.name, key, error, at, code)
         await self.follow()
+
+    async def note_asks(self, spec: ServerSpec, kind: QuestionKind) -> None:
+        """Write down that a server asks its client; if that can't be done, it is found out anew another time."""
+        try:
+            await self._aside(self.store.note_asks, spec.name, spec.launch_key, (kind,))
+        except StoreUnavailable as trouble:
+            self._report(trouble)
+        else:
+            await self.follow()
 
     def _report(self, trouble: StoreUnavailable) -> None:
         level = logging.DEBUG if self._is_failing else logging.WARNING  # once, not every second

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
@@ -24,7 +25,7 @@ class ServerRecord:
     it was never read. What is `expired` counts as old, however young it is.
 
     `failures` counts the readings that failed since the last one that did not; `error`, `error_at` and `error_code` are
-    those of the last failure.
+    those of the last failure. `asks` are the kinds of questions that it was seen asking without saying for which call.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ServerRecord:
     failures: int = 0
     error_code: str = ""
     expired: bool = False
+    asks: frozenset[QuestionKind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class CatalogStore(Protocol):
 
     def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
         """Remember why a server could not be read, and count it; its tools stay."""
+
+    def note_asks(self, server: str, launch_key: str, kinds: Iterable[QuestionKind]) -> None:
+        """Remember that a server asks these kinds of questions, beside those that are known of it."""
 
     def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         """Mark servers as gone from the configuration (or, with `stale=False`, as back); unknown ones are ignored."""

@@ -56,6 +56,7 @@ def call_json(call: AuditRecord) -> dict[str, Any]:
         "argumentNames": list(call.argument_names),
         "argumentBytes": call.argument_bytes,
         "resultBytes": call.result_bytes,
+        "questions": call.questions,
     }
 
 
@@ -69,7 +70,8 @@ def _print_running(output: Output, running: list[dict[str, Any]]) -> None:
     if output.as_json:
         return
     for call in running:
-        cells = ["running", took(call["runningMs"]), "-", call["client"] or "-", f"{call['server']}:{call['tool']}"]
+        doing = "waiting for an answer" if call.get("waitsForAnswer") else "-"
+        cells = ["running", took(call["runningMs"]), doing, call["client"] or "-", f"{call['server']}:{call['tool']}"]
         output.out.write(output.out.paint(_line([clean(cell) for cell in cells]), "cyan"))
 
 

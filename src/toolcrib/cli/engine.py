@@ -95,7 +95,8 @@ def _server_line(server: dict[str, Any]) -> str:
 
 
 def _call_line(call: dict[str, Any]) -> str:
-    return clean(f"{call['client']} runs {call['server']}:{call['tool']} since {call['runningMs'] / 1000:.1f} s")
+    waits = ", waiting for an answer" if call.get("waitsForAnswer") else ""
+    return clean(f"{call['client']} runs {call['server']}:{call['tool']} since {call['runningMs'] / 1000:.1f} s{waits}")
 
 
 def _start(_: argparse.Namespace, output: Output, place: EnginePlace) -> int:

@@ -12,6 +12,7 @@ from toolcrib.cli.chosen import disabled
 from toolcrib.cli.exits import OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, did_you_mean, failure, human_hint
+from toolcrib.cli.questions import CAPABILITIES, TerminalQuestions, terminal_questions
 from toolcrib.cli.run import exit_of
 from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.cli.terminal import Terminal
@@ -47,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
 async def _execute(here: Surroundings, settings: Settings, asked: Asked, output: Output) -> ExecutionResult:
     async with here.gateway(settings) as gateway:
         try:
-            outcome = await _outcome(gateway, await typed(gateway, asked), output)
+            answering = terminal_questions(here, output.err, as_json=output.as_json)
+            outcome = await _outcome(gateway, await typed(gateway, asked), output, answering)
         except InvalidArguments as error:
             return ExecutionResult(error=ExecutionError.of(error, asked.server, asked.tool))
         cause = _cause(gateway, settings, asked, outcome)
@@ -62,12 +64,15 @@ def _cause(gateway: Gateway, settings: Settings, asked: Asked, outcome: Executio
     return disabled(settings, asked.server) if code == ServerNotFound.code else None
 
 
-async def _outcome(gateway: Gateway, asked: Asked, output: Output) -> ExecutionResult:
+async def _outcome(
+    gateway: Gateway, asked: Asked, output: Output, answering: TerminalQuestions | None
+) -> ExecutionResult:
     server, tool, arguments = asked.server, asked.tool, asked.arguments
+    can = {} if answering is None else CAPABILITIES
     if not asked.is_streamed:
-        return await gateway.execute_tool(server, tool, arguments, caller=CALLER)
+        return await gateway.execute_tool(server, tool, arguments, caller=CALLER, ask=answering, capabilities=can)
     heard = False
-    async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER):
+    async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER, ask=answering, capabilities=can):
         if isinstance(event, ExecutionResult):
             if heard and not output.as_json:
                 output.out.write()

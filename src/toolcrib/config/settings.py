@@ -174,7 +174,7 @@ class Settings:
     max_parked_calls: int = count(
         "questions.maxParked",
         64,
-        "How many calls of clients on HTTP may wait for answers at once, at most 8 of one client. On stdio it is 8 for each client.",
+        "How many calls may wait at once for answers of clients of the newest revision, at most 8 of one client.",
     )
     list_timeout_seconds: float = seconds(
         "listTimeout",

@@ -38,9 +38,12 @@ from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
 from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.own_row import OwnGatewayRow
+from toolcrib.engine.session_sign_ins import SessionSignIns
 from toolcrib.engine.state_key import StateKey
 from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
+from toolcrib.limits.room import Room
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.site import Site
@@ -96,6 +99,8 @@ class Engine:
             known_identity=self.catalog.identity,
             on_connected=self._connected,
             on_tools_changed=self._tools_changed,
+            known_asks=self.catalog.asks,
+            on_asks=self._asks,
         )
         owner = secrets.token_hex(8)
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
@@ -116,12 +121,15 @@ class Engine:
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.running_calls = RunningCalls(time.time)
         self.state_key = StateKey(self.paths.state_key)
+        self.parked = Room(lambda: self.settings.max_parked_calls)
+        self.session_sign_ins = SessionSignIns(lambda: self.settings, self.paths, env)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)
         self.reads_due = False
         self.peers = LatePeers(lambda: self.settings, self.paths)
         self._follow_now = asyncio.Event()
+        self._noting: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
 
     def entries(self) -> list[ServerSpec]:
@@ -214,6 +222,7 @@ class Engine:
         await self.refresher.close()
         await self.pool.close()
         await self._opener.close()
+        await asyncio.gather(*self._noting)
         await self.own_row.close()
         await self.output_shapes.close()
         self.store.close()
@@ -265,6 +274,12 @@ class Engine:
 
     def _tools_changed(self, spec: ServerSpec) -> None:
         self.refresher.changed(spec)
+
+    def _asks(self, spec: ServerSpec, kind: QuestionKind) -> None:
+        if kind not in self.catalog.asks(spec):
+            noting = asyncio.create_task(self.catalog.note_asks(spec, kind))
+            self._noting.add(noting)
+            noting.add_done_callback(self._noting.discard)
 
     def _statuses(self) -> dict[str, str]:
         states = [(spec.launch_key, self.pool.status(spec).state) for spec in self.entries()]

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.built_in.server import BuiltIn
 from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.answer_rounds import AnswerRounds
+from toolcrib.calls.as_task import AsTask
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
+from toolcrib.calls.open_addresses import OpenAddresses
 from toolcrib.calls.question_rules import QuestionRules, rules_for
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
+from toolcrib.calls.sign_in import OfferSignIn
 from toolcrib.calls.validate_arguments import ValidateArguments
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
@@ -122,6 +125,7 @@ def wired_gateway(
         learn=learn,
         hints=engine.registry,
         state_key=engine.state_key,
+        parked=engine.parked,
     )
     return gateway
 
@@ -133,6 +137,12 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     def rules_of(call: ToolCall) -> QuestionRules:
         return rules_for(call, workspace.settings.sampling)
 
+    def spec_of(server: str) -> ServerSpec | None:
+        return workspace.view.specs.get(server)
+
+    def answer_seconds() -> float:
+        return workspace.settings.question_seconds
+
     def seconds_of(call: ToolCall) -> float:
         target = call.target
         stated = None if target is None or target.spec is None else target.spec.call_seconds(target.upstream_name)
@@ -142,6 +152,8 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
         [
             Audit(engine.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
             engine.running_calls,
+            # Before the tool is looked for: a server that wants a sign-in tells nobody its tools.
+            OfferSignIn(engine.session_sign_ins, spec_of, answer_seconds),
             ResolveTool(
                 workspace.view,
                 engine.refresher,
@@ -149,9 +161,11 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
-            GuardQuestions(rules_of, lambda: workspace.settings.question_seconds),
+            GuardQuestions(rules_of, answer_seconds),
+            OpenAddresses(answer_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
+            AsTask(),
             AnswerRounds(lambda: workspace.settings.question_rounds, seconds_of),
             Observe(engine.output_shapes),  # innermost: learns only from what servers really answered
         ],

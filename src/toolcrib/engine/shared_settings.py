@@ -15,7 +15,7 @@ SHARED = frozenset(
     max_stdio_line_bytes max_stdio_result_bytes max_http_body_bytes
     audit_max_bytes audit_files result_ttl_seconds max_stored_result_bytes learn_shapes
     registry_urls registry_mirror registry_rate
-    oauth_store oauth_login_timeout_seconds oauth_callback_port oauth_client_name oauth_client_metadata_url
+    max_parked_calls oauth_store oauth_login_timeout_seconds oauth_callback_port oauth_client_name oauth_client_metadata_url
     peers_advertise peers_expose peers_trust peers_name peers_host peers_port peers_interfaces peers_mdns peers_static
     peers_bootstrap peers_introduce peers_scan peers_check_interval_seconds peers_stale_after_seconds
     peers_connect_timeout_seconds peers_call_rate peers_max_calls peers_max_peers peers_max_card_bytes

@@ -47,6 +47,9 @@ def resolved_options(spec: ServerSpec, env: Mapping[str, str]) -> SignInOptions:
         scopes=references.resolved(options.scopes),
         client_id=references.resolved(options.client_id),
         client_secret=references.resolved(options.client_secret),
+        private_key=references.resolved(options.private_key),
+        signing_algorithm=options.signing_algorithm,
+        resource=references.resolved(options.resource),
         issuer=references.resolved(options.issuer),
         callback_port=options.callback_port,
     )

@@ -90,6 +90,9 @@ class SignIns:
             seconds=self._settings.oauth_login_timeout_seconds,
             prefers_device=prefers_device,
             registration=known,
+            indicator=options.resource,
+            private_key=options.private_key,
+            signing_algorithm=options.signing_algorithm or "RS256",
         )
         async with self._http(resource) as http:
             record = await self._flown(wish, http, guide, spec, ready.given)

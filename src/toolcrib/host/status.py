@@ -48,4 +48,5 @@ def _call(call: RunningCall, now: float) -> dict[str, Any]:
         "server": call.server,
         "tool": call.tool,
         "runningMs": round((now - call.started_at) * 1000),
+        "waitsForAnswer": call.waits_for_an_answer,
     }

@@ -44,6 +44,10 @@ class Question:
             return False
 
 
+# A question about an address, to see whether a client could answer one.
+AN_ADDRESS = Question("", "elicitation/create", b'{"mode":"url"}')
+
+
 class QuestionRefused(Exception):
     """Nobody answers this question; the server gets `code` and `message` as a JSON-RPC error."""
 
@@ -57,15 +61,43 @@ class Conversation(Protocol):
     """The client behind a call, while the call runs; `capabilities` is what it declared, with nothing added.
 
     `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
-    as it came, answers it, and calls again; for all others that is done by us.
+    as it came, answers it, and calls again; for all others that is done by us. One that `knows_url_errors` opens the pages
+    that such an error names, and calls again. `is_away` says that it takes its time over questions and has not come back yet.
+    `questions` counts how often it was asked, `open_questions` how many it has not answered yet, where somebody counts.
     """
 
     capabilities: Mapping[str, Any]
     takes_rounds: bool = False
+    knows_url_errors: bool = False
     was_asked: bool = False
+    is_away: bool = False
+    questions: int = 0
+    open_questions: int = 0
 
     async def ask(self, question: Question) -> bytes:
         """The client's answer as JSON; raises QuestionRefused."""
+
+    def tell(self, method: str, params: bytes) -> None:  # noqa: ARG002 - for those that can
+        """Pass a notification on to the client, where it takes any; one that can't be sent is lost."""
+        return
+
+
+class PassedOn(Conversation):
+    """A conversation in front of another one."""
+
+    def __init__(self, client: Conversation) -> None:
+        self.client = client
+        self.capabilities = client.capabilities
+        self.takes_rounds = client.takes_rounds
+        self.knows_url_errors = client.knows_url_errors
+
+    async def ask(self, question: Question) -> bytes:
+        answer = await self.client.ask(question)
+        self.was_asked = self.client.was_asked
+        return answer
+
+    def tell(self, method: str, params: bytes) -> None:
+        self.client.tell(method, params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +116,9 @@ def can_answer(capabilities: Mapping[str, Any], question: Question) -> bool:
     if question.kind != "elicitation":
         return True
     return "url" in declared if question.is_url else "form" in declared or "url" not in declared
+
+
+def pages_in(data: object) -> list[Mapping[str, Any]]:
+    """The pages that a person has to open first, as the data of such an error (-32042) names them."""
+    pages = data.get("elicitations") if isinstance(data, Mapping) else None
+    return [page for page in pages if isinstance(page, Mapping)] if isinstance(pages, list) else []

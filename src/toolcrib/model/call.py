@@ -70,6 +70,8 @@ class ToolCall:
     conversation: Conversation | None = None
     # Set where the call goes on after an interim result of its server.
     round: InputRound | None = None
+    # The tool runs as a task only; whoever sends the call says so, and waits for its result.
+    as_task: bool = False
 
 
 class _Kind(msgspec.Struct):

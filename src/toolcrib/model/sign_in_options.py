@@ -21,5 +21,10 @@ class SignInOptions:
     # A client that was registered by hand, where the service takes no others.
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    # In place of a secret: what signs the proof of who we are (PEM).
+    private_key: str = field(default="", repr=False)
+    signing_algorithm: str = ""
+    # How the authorization server calls this server, where that is not its address.
+    resource: str = ""
     issuer: str = ""
     callback_port: int = 0

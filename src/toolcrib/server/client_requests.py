@@ -40,6 +40,10 @@ class ClientRequests:
         finally:
             del self._waiting[id]
 
+    def tell(self, method: str, params: bytes) -> None:
+        """Send the client a notification."""
+        self._tell(jsonrpc.notification(method, on_one_line(params)))
+
     def answered(self, message: Message) -> None:
         """Take an answer of the client."""
         waiting = self._waiting.get(message.id) if isinstance(message.id, int | str) else None
@@ -55,9 +59,14 @@ class ClientRequests:
 class StdioConversation(Conversation):
     """A client of the handshake era on stdio, which can be asked at any time."""
 
+    knows_url_errors = True
+
     def __init__(self, requests: ClientRequests, capabilities: Mapping[str, Any]) -> None:
         self._requests = requests
         self.capabilities = capabilities
 
     async def ask(self, question: Question) -> bytes:
         return await self._requests.ask(question.method, question.params)
+
+    def tell(self, method: str, params: bytes) -> None:
+        self._requests.tell(method, params)

@@ -50,7 +50,7 @@ class InputRounds:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._states = SealedStates(gateway.state_key, time.time)
-        self.parked = ParkedCalls(lambda: gateway.settings.max_parked_calls)
+        self.parked = ParkedCalls(gateway.parked)
 
     async def run(
         self, asked: ExecutionRequest, caller: Caller, client: ModernClient, listener: Listener | None, run: RunCall

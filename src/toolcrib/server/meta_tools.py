@@ -108,6 +108,10 @@ class MetaTools:
             log.exception("%s failed unexpectedly", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
+    async def roots_changed(self, session: str) -> None:
+        """The client in this session says that its folders are others by now."""
+        await self._gateway.roots_changed(session)
+
     async def close(self) -> None:
         """End calls that wait for a client, which will not come back."""
         await self._rounds.parked.close()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from toolcrib.limits.room import Room
 from toolcrib.model.asking import Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, Listener
 from toolcrib.server.results import Members
@@ -43,7 +44,8 @@ class AwayConversation(Conversation):
         self.asks = asyncio.Event()
 
     @property
-    def open_questions(self) -> Mapping[str, Question]:
+    def asked(self) -> Mapping[str, Question]:
+        """The questions that have no answer yet."""
         return {key: question for key, (question, answer) in self._open.items() if not answer.done()}
 
     async def ask(self, question: Question) -> bytes:
@@ -97,8 +99,9 @@ class _Call:
 class ParkedCalls:
     """Runs calls of clients that take input rounds, each for as many requests as it takes."""
 
-    def __init__(self, most: Callable[[], int]) -> None:
-        self._most = most
+    def __init__(self, room: Room) -> None:
+        # What the calls of all clients of the engine share.
+        self._room = room
         self._parked: dict[str, _Call] = {}
 
     def client(self, caller: Who, capabilities: Mapping[str, Any]) -> AwayConversation:
@@ -111,18 +114,19 @@ class ParkedCalls:
 
     async def go_on(self, handle: str | None, answers: bytes | None, listener: Listener | None) -> Members | str | None:
         """The same of a call that waits; None where there is none of this handle."""
-        call = self._parked.pop(handle or "", None)
+        call = self._left(handle or "")
         if call is None:
             return None
+        call.client.is_away = False
         call.client.take(_members_of(answers))
         return await self._follow(call, listener)
 
     def questions(self, handle: str) -> Mapping[str, Question]:
-        return self._parked[handle].client.open_questions
+        return self._parked[handle].client.asked
 
     async def close(self) -> None:
         """End all that wait: their clients don't come back."""
-        waiting, self._parked = list(self._parked.values()), {}
+        waiting = [call for handle in list(self._parked) if (call := self._left(handle)) is not None]
         for call in waiting:
             call.task.cancel()
         await asyncio.gather(*(call.task for call in waiting), return_exceptions=True)
@@ -140,20 +144,29 @@ class ParkedCalls:
     def _park(self, call: _Call) -> str:
         handle = secrets.token_urlsafe(16)
         self._parked[handle] = call
+        self._room.enter()
+        call.client.is_away = True
         call.task.add_done_callback(lambda task: self._ended(handle, task))
         return handle
 
     def _ended(self, handle: str, task: asyncio.Future[Members]) -> None:
-        if self._parked.pop(handle, None) is not None and not task.cancelled():
+        if self._left(handle) is not None and not task.cancelled():
             task.exception()  # nobody is there to hear of it
 
+    def _left(self, handle: str) -> _Call | None:
+        """The call of this handle, which waits here no more."""
+        call = self._parked.pop(handle, None)
+        if call is not None:
+            self._room.leave()
+        return call
+
     def _has_room(self, caller: Who) -> bool:
-        by_caller = Counter(call.caller for call in self._parked.values())
-        return by_caller[caller] < MOST_PER_CALLER and by_caller.total() < self._most()
+        own = sum(call.caller == caller for call in self._parked.values())
+        return own < MOST_PER_CALLER and self._room.is_left
 
 
 async def _ended_or_asks(call: _Call) -> None:
-    while not call.task.done() and not call.client.open_questions:
+    while not call.task.done() and not call.client.asked:
         call.client.asks.clear()
         asks = asyncio.ensure_future(call.client.asks.wait())
         try:

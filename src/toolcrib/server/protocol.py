@@ -32,7 +32,7 @@ from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import capabilities_in
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
+from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
 
 MOST_LEVELS = 10_000
 
@@ -90,6 +90,8 @@ class _CallMiddleware:
         self._levels = levels
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method == ROOTS_CHANGED:
+            await self._meta_tools.roots_changed(session_id(ctx))
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
         if ctx.method != "tools/call" or not is_request or not (modern or ctx.session.client_params is not None):
@@ -98,16 +100,18 @@ class _CallMiddleware:
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
+        client = SessionConversation(ctx)
         try:
             async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
                 request = (
                     replace(heard, modern=_modern_client(params, heard.meta))
                     if modern
-                    else replace(heard, conversation=SessionConversation(ctx))
+                    else replace(heard, conversation=client)
                 )
                 members = await self._meta_tools.call(
                     name, msgspec.json.encode({} if arguments is None else arguments), request
                 )
+                await client.told()
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members
@@ -123,20 +127,35 @@ def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> Modern
 class SessionConversation(Conversation):
     """A client of the handshake era over HTTP, asked on the stream of its own request."""
 
+    knows_url_errors = True
+
     def __init__(self, ctx: Context) -> None:
         client = ctx.session.client_params
         self._outbound = ctx.session._request_outbound  # noqa: SLF001 - as in `_pump`
+        self._beside_requests = ctx.session._connection  # noqa: SLF001 - the only way to the stream of its own
+        self._telling: set[asyncio.Future[None]] = set()
         declared = None if client is None else client.capabilities
         self.capabilities = (
             {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True, mode="json")
         )
 
     async def ask(self, question: Question) -> bytes:
+        channel = self._outbound if self._outbound.can_send_request else self._beside_requests
         try:
-            answer = await self._outbound.send_raw_request(question.method, msgspec.json.decode(question.params))
+            answer = await channel.send_raw_request(question.method, msgspec.json.decode(question.params))
         except MCPError as refusal:
             raise QuestionRefused(refusal.error.code, refusal.error.message) from refusal
         return msgspec.json.encode(answer)
+
+    def tell(self, method: str, params: bytes) -> None:
+        channel = self._outbound if self._outbound.can_send_request else self._beside_requests
+        telling = asyncio.ensure_future(channel.notify(method, msgspec.json.decode(params)))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def told(self) -> None:
+        """Wait until everything was sent, as long as the request's own stream is there."""
+        await asyncio.gather(*self._telling, return_exceptions=True)
 
 
 @asynccontextmanager

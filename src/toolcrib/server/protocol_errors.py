@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from toolcrib.model.asking import Conversation
+from toolcrib.model.asking import AN_ADDRESS, Conversation, can_answer
 from toolcrib.model.call import ExecutionError, ToolCall
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, RpcError
 from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
@@ -21,8 +19,7 @@ def rpc_error_for(error: ExecutionError, call: ToolCall) -> RpcError | None:
 def _can_act(code: object, client: Conversation, *, is_round: bool) -> bool:
     if code == URL_ELICITATION_REQUIRED:
         # Of the handshake era: the client opens the addresses that it names, and calls again.
-        elicitation = client.capabilities.get("elicitation")
-        return not client.takes_rounds and isinstance(elicitation, Mapping) and "url" in elicitation
+        return client.knows_url_errors and can_answer(client.capabilities, AN_ADDRESS)
     if code == MISSING_REQUIRED_CLIENT_CAPABILITY:
         return client.takes_rounds
     return code == INVALID_PARAMS and is_round  # of answers that the server can't use

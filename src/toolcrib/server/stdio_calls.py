@@ -83,6 +83,12 @@ class StdioCalls:
         if task is not None:
             task.cancel()
 
+    def roots_changed(self) -> None:
+        """Pass on that the client's folders are others by now; nothing is answered."""
+        task = asyncio.create_task(self._meta_tools.roots_changed(self.session))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def drain(self, seconds: float) -> None:
         """Let running calls end, but no longer than so many seconds."""
         if self._tasks:

@@ -15,6 +15,7 @@ from toolcrib.server.session_journal import Journal, Progress
 from toolcrib.server.stdio_calls import StdioCalls, WriteLine
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, Message, RequestId, RpcError
+from toolcrib.wire.protocol import ROOTS_CHANGED
 
 NO_MESSAGE = "not a JSON-RPC message"
 
@@ -60,6 +61,8 @@ class StdioSession:
             self.calls.requests.answered(message)
         elif message.method == "notifications/cancelled":
             self.calls.cancel(params.request_id)
+        elif message.method == ROOTS_CHANGED:
+            self.calls.roots_changed()
         return False
 
     def _request(self, message: Message, params: RequestParams) -> bool:

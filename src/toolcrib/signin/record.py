@@ -11,6 +11,8 @@ import msgspec
 SecretsIn = Literal["file", "keyring"]
 Grant = Literal["code", "device", "client_credentials"]
 
+BY_SIGNATURE = "private_key_jwt"
+
 # So long before it ends, or for the last tenth of a short life, a token is renewed while it is still used.
 _EARLY_SECONDS = 60.0
 _EARLY_SHARE = 0.1
@@ -89,7 +91,9 @@ class SignIn(_Quiet, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     @property
     def is_renewable(self) -> bool:
         """Whether new tokens can be had without a person."""
-        by_itself = self.grant == "client_credentials" and self.registration is not None
+        known = self.registration
+        # The key of one that proves itself by a signature is not kept here: it is signed in anew.
+        by_itself = self.grant == "client_credentials" and known is not None and known.method != BY_SIGNATURE
         return self.tokens is not None and (bool(self.tokens.refresh) or by_itself)
 
     @property

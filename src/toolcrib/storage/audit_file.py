@@ -134,6 +134,7 @@ def _line(record: AuditRecord) -> bytes:
         "durationMs": round(record.duration_ms, 3),
         "argumentBytes": record.argument_bytes,
         "resultBytes": record.result_bytes,
+        **({"questions": record.questions} if record.questions else {}),
     }
     # Plain ASCII: no character of a name can end a line in any reader, or steer a terminal that shows it.
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"

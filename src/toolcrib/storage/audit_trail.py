@@ -104,6 +104,7 @@ class _Line(msgspec.Struct, rename="camel"):
     duration_ms: float
     argument_bytes: int
     result_bytes: int
+    questions: int = 0
 
 
 _decode = msgspec.json.Decoder(_Line).decode

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -59,7 +60,8 @@ class MemoryCatalog:
         with self._lock:
             changed = new != self._tools.get(launch_key, {})
             self._tools[launch_key] = new
-            self._servers[launch_key] = record
+            before = self._servers.get(launch_key)
+            self._servers[launch_key] = record if before is None else replace(record, asks=before.asks)
             self._forget_former_launches(server)
             self._drop_outlived_shapes()
             self._changes += 1
@@ -77,6 +79,14 @@ class MemoryCatalog:
                 failures=record.failures + 1,
             )
             self._changes += 1
+
+    def note_asks(self, server: str, launch_key: str, kinds: Iterable[QuestionKind]) -> None:
+        with self._lock:
+            record = self._servers.get(launch_key) or ServerRecord(server, launch_key, None, None, None)
+            asks = record.asks.union(kinds)
+            if asks != record.asks:
+                self._servers[launch_key] = replace(record, asks=asks)
+                self._changes += 1
 
     def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         with self._lock:

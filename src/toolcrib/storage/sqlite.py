@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
+from toolcrib.model.asking import KIND_OF, QuestionKind
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
@@ -32,7 +33,7 @@ _KEYS_A_QUERY = 500
 
 _SERVERS = """
 SELECT name, launch_key, identity, read_at, ttl_seconds, error, error_at, stale,
-       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired
+       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired, asks
 FROM servers ORDER BY name, launch_key
 """
 _TOOLS = "SELECT servers.name, definition, fingerprint FROM tools JOIN servers USING (launch_key)"
@@ -55,6 +56,10 @@ VALUES (:launch, :name, :error, :at, 1, :code)
 ON CONFLICT (launch_key) DO UPDATE SET
     name = excluded.name, error = excluded.error, error_at = excluded.error_at, failures = failures + 1,
     error_code = excluded.error_code
+"""
+_SAVE_ASKS = """
+INSERT INTO servers (launch_key, name, asks) VALUES (:launch, :name, :asks)
+ON CONFLICT (launch_key) DO UPDATE SET asks = excluded.asks WHERE asks <> excluded.asks
 """
 _SAVE_TOOL = """
 INSERT INTO tools (launch_key, name, position, fingerprint, definition) VALUES (?, ?, ?, ?, ?)
@@ -120,6 +125,13 @@ class SqliteCatalog:
         with self._writer.transaction() as db:
             db.execute(_SAVE_FAILURE, values)
             _note_change(db)
+
+    def note_asks(self, server: str, launch_key: str, kinds: Iterable[QuestionKind]) -> None:
+        with self._writer.transaction() as db:
+            known = db.execute("SELECT asks FROM servers WHERE launch_key = ?", (launch_key,)).fetchone() or ("",)
+            asks = " ".join(sorted(read_asks(known[0]).union(kinds)))
+            if db.execute(_SAVE_ASKS, {"launch": launch_key, "name": server, "asks": asks}).rowcount:
+                _note_change(db)
 
     def mark_stale(self, launch_keys: Iterable[str], *, stale: bool = True) -> None:
         with self._writer.transaction() as db:
@@ -239,7 +251,8 @@ def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
 
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
-    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tools, failures, error_code, expired = row
+    name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tools, failures, error_code, *last = row
+    expired, asks = last
     return ServerRecord(
         name,
         launch,
@@ -253,7 +266,13 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
         failures,
         error_code,
         bool(expired),
+        read_asks(asks),
     )
+
+
+def read_asks(words: str) -> frozenset[QuestionKind]:
+    """The kinds of questions in a row; a newer version may know others."""
+    return frozenset(kind for kind in KIND_OF.values() if kind in words.split())
 
 
 def _learnt_shape(row: tuple[Any, ...]) -> LearntShape:

@@ -92,7 +92,9 @@ class Bearer:
                 tokens = await self._renewed(server, tokens)
             else:
                 self._start_renewal(tokens)
-        return f"Bearer {tokens.access}"
+        elif self.sign_in_alone is not None and tokens.is_expired(self._now()):
+            await self._signed_in_alone(server, self.sign_in_alone, tokens.access)
+        return "" if self._tokens is None else f"Bearer {self._tokens.access}"
 
     async def refused(self, server: str, sent: str, status: int, told: str) -> bool:
         """Whether a request that was refused should be sent once more; `told` is the WWW-Authenticate header.
@@ -110,6 +112,8 @@ class Bearer:
         if tokens is None:
             raise self._required(server, challenge)
         if sent != f"Bearer {tokens.access}":
+            return True
+        if status == 401 and await self._is_replaced(server, tokens):
             return True
         # A new token would allow no more than this one.
         is_too_little = status == 403
@@ -143,9 +147,18 @@ class Bearer:
             raise sign_in_unavailable(server, reason, max(self._not_before - self._now(), 0.0))
         return tokens
 
-    async def _signed_in_alone(self, server: str, sign_in: SignInAlone) -> None:
+    async def _is_replaced(self, server: str, refused: Tokens) -> bool:
+        """Whether a token that can't be renewed could be had anew without a person; one that was had so is not replaced again."""
+        if self._is_renewable or self.sign_in_alone is None or refused.access == self._given_after_refusal:
+            return False
+        await self._signed_in_alone(server, self.sign_in_alone, refused.access)
+        self._given_after_refusal = self._tokens.access if self._tokens is not None else ""
+        return True
+
+    async def _signed_in_alone(self, server: str, sign_in: SignInAlone, stale: str = "") -> None:
+        """Sign in without a person, unless somebody has meanwhile; `stale` is the token to be replaced."""
         async with self._signing_in:
-            if self._tokens is not None:
+            if self._tokens is not None and self._tokens.access != stale:
                 return
             try:
                 self._take(await sign_in())

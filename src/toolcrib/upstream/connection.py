@@ -8,18 +8,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
-from toolcrib.model.asking import Conversation, QuestionKind
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
+from toolcrib.upstream.household import Household
 from toolcrib.upstream.link import SessionExpired, TransportLimits
 from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
 from toolcrib.upstream.reconnect import Reconnecting, may_come_back
@@ -90,9 +91,8 @@ class Connection:
     ) -> None:
         """One that `is_own` serves one client, which is asked for all that the server wants to know."""
         self.spec = spec
-        self._is_own = is_own
+        self._household = Household() if is_own else None
         self._turns = Turns(spec.name)
-        self._resident: Conversation | None = None
         self._open_link = open_link
         self._policy = policy
         self._hooks = hooks
@@ -127,25 +127,23 @@ class Connection:
         async def work(session: Session) -> ToolResult:
             self._called = True
             self._note(call.caller)
-            in_turn = self._is_own and not session.link.attributes and self._hooks.asks()
+            in_turn = self._household is not None and not session.link.attributes and self._hooks.asks()
             async with self._turns.taken(seconds) if in_turn else nullcontext():
                 return await session.call(call, seconds)
 
         async with self._slots:
-            with self._for(call):
+            with nullcontext() if self._household is None else self._household.visited(call.conversation):
                 return await self._with_session(work)
 
-    @contextmanager
-    def _for(self, call: ToolCall) -> Iterator[None]:
-        """While the server is started for this call, it may ask the client already."""
-        if not self._is_own or self._resident is not None:
-            yield
+    async def tell_roots_changed(self) -> None:
+        """Let the server know that its client's folders are others by now, if it runs; when it starts it asks anyway."""
+        ready = self._opened()
+        if ready is None or not ready.done() or ready.cancelled() or ready.exception() is not None:
             return
-        self._resident = call.conversation
         try:
-            yield
-        finally:
-            self._resident = None
+            await ready.result().tell_roots_changed()
+        except (ToolcribError, SessionExpired) as trouble:
+            log.debug("%s was not told that folders changed: %s", self.spec.name, trouble)
 
     def forget_session(self, session: str) -> None:
         """A session is over; who called in it uses this server no longer."""
@@ -312,8 +310,7 @@ class Connection:
             probe_seconds=policy.probe_seconds,
             handshake_seconds=self._handshake_seconds,
             on_asked=self._hooks.on_asked,
-            resident=lambda: self._resident,
-            is_own=self._is_own,
+            household=self._household,
         )
 
     @property

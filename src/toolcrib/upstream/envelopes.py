@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from toolcrib.wire.protocol import (
     MCP_PROTOCOL_VERSION_HEADER,
     PROTOCOL_VERSION_META_KEY,
     RESERVED_META_PREFIX,
+    TASKS_EXTENSION,
 )
 
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - a protocol field, not a secret
@@ -52,7 +53,7 @@ class RequestEnvelope:
 
     def call_params(self, call: ToolCall, name: str, request_id: int) -> bytes:
         """Parameters of `tools/call`, with the caller's arguments exactly as they came."""
-        meta = _passed_on(call.meta) | self.meta({} if call.conversation is None else call.conversation.capabilities)
+        meta = _passed_on(call.meta) | self.meta(_capabilities(call))
         if call.wants_progress:
             meta[_PROGRESS_TOKEN] = request_id
         if self.era == "modern" and call.listener is not None and call.log_level is not None:
@@ -60,7 +61,14 @@ class RequestEnvelope:
         tail = b',"_meta":' + msgspec.json.encode(meta) if meta else b""
         if self.era == "modern" and call.round is not None:
             tail += _round_members(call.round)
+        if self.era != "modern" and call.as_task:
+            tail += b',"task":{}'
         return b'{"name":%b,"arguments":%b%b}' % (msgspec.json.encode(name), call.raw_arguments, tail)
+
+    def task_params(self, call: ToolCall, params: Mapping[str, Any]) -> bytes:
+        """Parameters of a request about the task that a call has become."""
+        meta = self.meta(_capabilities(replace(call, as_task=True)))
+        return msgspec.json.encode({**params, "_meta": meta} if meta else dict(params))
 
     def headers(self, method: str, name: str = "") -> dict[str, str]:
         headers = {MCP_PROTOCOL_VERSION_HEADER: self.version}
@@ -75,6 +83,20 @@ class RequestEnvelope:
         if self.era == "modern" and call.target is not None:
             headers.update(argument_headers(call.target.tool.input_schema, call.arguments))
         return headers
+
+
+def _capabilities(call: ToolCall) -> Mapping[str, Any]:
+    """What a server is told that it may use: what the client declared, and tasks only where we wait for them."""
+    declared = {} if call.conversation is None else call.conversation.capabilities
+    extensions = declared.get("extensions")
+    others = (
+        {name: value for name, value in extensions.items() if name != TASKS_EXTENSION}
+        if isinstance(extensions, Mapping)
+        else {}
+    )
+    wanted = {**others, TASKS_EXTENSION: {}} if call.as_task else others
+    kept = {name: value for name, value in declared.items() if name != "extensions"}
+    return {**kept, "extensions": wanted} if wanted or isinstance(extensions, Mapping) else kept
 
 
 def _round_members(given: InputRound) -> bytes:

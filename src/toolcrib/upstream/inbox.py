@@ -14,8 +14,10 @@ from toolcrib.model.asking import KIND_OF, Conversation, Question, QuestionKind,
 from toolcrib.model.call import LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.upstream.call_clock import CallClock
+from toolcrib.upstream.household import NO_FOLDERS, ROOTS_LIST, Household
+from toolcrib.upstream.open_pages import OpenPages
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND
-from toolcrib.wire.protocol import LOG_LEVELS
+from toolcrib.wire.protocol import ELICITATION_COMPLETE, LOG_LEVELS
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +26,6 @@ MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
 
-NO_FOLDERS = b'{"roots":[]}'
 NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
 
 WhoAsks = tuple[str, str]
@@ -33,9 +34,9 @@ WhoAsks = tuple[str, str]
 class Inbox:
     """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
 
-    `on_asked` hears of each question that came on no stream of a call. On a connection that `is_own` to one client, that client
-    may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to no call goes to the
-    `resident`, for whom the server is being started.
+    `on_asked` hears of each question that came on no stream of a call. On a connection with a `household`, which is there for
+    one client, that client may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to
+    no call.
     """
 
     def __init__(
@@ -43,30 +44,37 @@ class Inbox:
         server: str,
         on_tools_changed: Callable[[], None],
         on_asked: Callable[[QuestionKind], None] = lambda _: None,
-        resident: Callable[[], Conversation | None] = lambda: None,
-        *,
-        is_own: bool = False,
+        household: Household | None = None,
     ) -> None:
         self._server = server
         self._on_tools_changed = on_tools_changed
         self._on_asked = on_asked
-        self._resident = resident
-        self._is_own = is_own
-        self._running: dict[int, _Running] = {}
+        self._household = household
+        self._running: dict[int, RunningRequest] = {}
         self._given_up: dict[WhoAsks, float] = {}
+        self.pages = OpenPages()
 
     @contextmanager
-    def listening(self, request_id: int, call: ToolCall, clock: CallClock | None = None) -> Iterator[None]:
+    def listening(self, request_id: int, call: ToolCall, clock: CallClock | None = None) -> Iterator[RunningRequest]:
         """Deliver what belongs to this request to the call's listener and its client, while it runs."""
-        running = self._running[request_id] = _Running(call, clock)
+        running = self._running[request_id] = RunningRequest(call, clock)
         try:
-            yield
+            yield running
         except asyncio.CancelledError:
             self._given_up[_who(call.caller)] = asyncio.get_running_loop().time() + GIVEN_UP_SECONDS
             raise
         finally:
             self._running.pop(request_id, None)
             running.end()
+
+    @contextmanager
+    def following(self, request_id: int, running: RunningRequest) -> Iterator[None]:
+        """The same for one more request that is made for a call under way."""
+        self._running[request_id] = running
+        try:
+            yield
+        finally:
+            self._running.pop(request_id, None)
 
     @property
     def lowest_level(self) -> str | None:
@@ -82,23 +90,43 @@ class Inbox:
             raise QuestionRefused(METHOD_NOT_FOUND, f"{method} is not supported by this client")
         if request_id is None:
             self._on_asked(KIND_OF[method])
-            if method == "roots/list" and not self._is_own:
+            if method == ROOTS_LIST and self._household is None:
                 return NO_FOLDERS
         running = self._owner(request_id)
+        client = self._member(method) if running is None else running.call.conversation
+        if client is None:
+            return self._nobodys_answer(method)
+        if method == "elicitation/create":
+            self.pages.note_question(params, client)
         if running is not None:
-            return await running.ask(method, params)
-        client = None if self._running else self._resident()
-        return _nobodys_answer(method) if client is None else await client.ask(Question(self._server, method, params))
+            answer = await running.ask(client, method, params)
+        else:
+            answer = await client.ask(Question(self._server, method, params))
+        if method == ROOTS_LIST and self._household is not None:
+            self._household.folders = answer
+        return answer
 
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
             log.debug("%s: a notification of %d bytes was dropped", self._server, len(params))
         elif method == "notifications/tools/list_changed":
             self._on_tools_changed()
+        elif method == ELICITATION_COMPLETE:
+            self.pages.complete(params)
         elif method == "notifications/progress":
             self._progress(_object(params))
         elif method == "notifications/message":
             self._message(_object(params), request_id)
+
+    def _member(self, method: str) -> Conversation | None:
+        """Whom a question goes to that belongs to no call."""
+        return None if self._household is None or self._running else self._household.asked(method)
+
+    def _nobodys_answer(self, method: str) -> bytes:
+        """What a server hears where nobody can be asked: the folders that are known, and anything else is refused."""
+        if method == ROOTS_LIST:
+            return NO_FOLDERS if self._household is None else self._household.folders
+        raise QuestionRefused(INTERNAL_ERROR, NOBODY)
 
     def _progress(self, params: dict[str, Any]) -> None:
         token = params.pop("progressToken", None)
@@ -120,7 +148,7 @@ class Inbox:
     def _calls(self) -> list[ToolCall]:
         return [running.call for running in self._running.values()]
 
-    def _owner(self, request_id: int | None) -> _Running | None:
+    def _owner(self, request_id: int | None) -> RunningRequest | None:
         """Whose question it is: that of the call on whose stream it came. Elsewhere it is known only where all work is one's.
 
         Callers without a session may be several clients, so of those a second call is one too many.
@@ -131,7 +159,7 @@ class Inbox:
         if len(at_work) != 1 or not self._running:
             return None
         (_, session), *_ = at_work
-        is_one = bool(session) or len(self._running) + len(self._given_up) == 1
+        is_one = bool(session) or len(set(self._running.values())) + len(self._given_up) == 1
         return next(iter(self._running.values())) if is_one else None
 
     def _common_call(self) -> ToolCall | None:
@@ -153,7 +181,7 @@ class Inbox:
         return {*self._given_up, *(_who(call.caller) for call in self._calls())}
 
 
-class _Running:
+class RunningRequest:
     """A call under way, and the questions that the server asks for it."""
 
     def __init__(self, call: ToolCall, clock: CallClock | None) -> None:
@@ -167,11 +195,10 @@ class _Running:
         if self.call.listener is not None:
             self.call.listener(Progress(params))
 
-    async def ask(self, method: str, params: bytes) -> bytes:
+    async def ask(self, client: Conversation, method: str, params: bytes) -> bytes:
         """Ask the client of the call, whose time stands meanwhile; the end of the call is the end of the question."""
-        client, task = self.call.conversation, asyncio.current_task()
-        if client is None or task is None:
-            return _nobodys_answer(method)
+        task = asyncio.current_task()
+        assert task is not None
         self._questions.add(task)
         try:
             with nullcontext() if self._clock is None else self._clock.standing():
@@ -184,13 +211,6 @@ class _Running:
             self._clock.end()
         for task in self._questions:
             task.cancel()
-
-
-def _nobodys_answer(method: str) -> bytes:
-    """What a server hears where nobody can be asked: there are no folders, and anything else is refused."""
-    if method == "roots/list":
-        return NO_FOLDERS
-    raise QuestionRefused(INTERNAL_ERROR, NOBODY)
 
 
 def _who(caller: Caller) -> WhoAsks:

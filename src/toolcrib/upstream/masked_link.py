@@ -10,7 +10,7 @@ from toolcrib.upstream.link import Link, LinkEars, SessionExpired
 from toolcrib.wire.jsonrpc import Json, RpcError
 
 # What a tool answers belongs to the caller and passes as it came.
-_VERBATIM = "tools/call"
+_VERBATIM = frozenset({"tools/call", "tasks/get", "tasks/result"})
 
 
 class MaskedLink:
@@ -26,7 +26,7 @@ class MaskedLink:
             result = await self._link.request(id, method, params, headers)
         except (ToolcribError, RpcError, SessionExpired) as error:
             raise self._masker.error(error) from error.__cause__
-        return result if method == _VERBATIM else self._masker.json(result)
+        return result if method in _VERBATIM else self._masker.json(result)
 
     async def notify(self, method: str, params: bytes, headers: Mapping[str, str]) -> None:
         try:

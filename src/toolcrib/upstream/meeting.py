@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolcrib.errors import ServerConnectionError, SessionInitFailed, ToolcribError
-from toolcrib.model.asking import Conversation, QuestionKind
+from toolcrib.model.asking import QuestionKind
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import RemoteLaunch, ServerSpec, Transport
+from toolcrib.upstream.household import Household
 from toolcrib.upstream.inbox import Inbox
 from toolcrib.upstream.link import Link, LinkEars
 from toolcrib.upstream.session import Session
@@ -37,8 +38,7 @@ class Meeting:
     probe_seconds: float
     handshake_seconds: float
     on_asked: Callable[[QuestionKind], None]
-    resident: Callable[[], Conversation | None]
-    is_own: bool
+    household: Household | None
 
     async def open(self, spec: ServerSpec, known: Identity | None) -> Session:
         """A session, by the way the entry names, or by another one where nothing was known and that one failed."""
@@ -55,7 +55,7 @@ class Meeting:
                 raise failure if another[0] != spec else second from None
 
     async def _open(self, spec: ServerSpec, known: Identity | None) -> Session:
-        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.resident, is_own=self.is_own)
+        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.household)
         link = await self.open_link(spec, LinkEars(inbox.receive, inbox.asked))
         try:
             async with asyncio.timeout(self.handshake_seconds):

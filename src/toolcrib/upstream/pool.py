@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -40,16 +40,20 @@ class Pool:
         known_identity: Callable[[ServerSpec], Identity | None],
         on_connected: Callable[[ServerSpec, Identity], None],
         on_tools_changed: ServerHook,
+        known_asks: Callable[[ServerSpec], Collection[QuestionKind]] = lambda _: (),
+        on_asks: Callable[[ServerSpec, QuestionKind], None] = lambda _, __: None,
     ) -> None:
         self._open_link = open_link
         self._policy = policy
         self._known_identity = known_identity
         self._on_connected = on_connected
         self._on_tools_changed = on_tools_changed
+        self._known_asks = known_asks
+        self._on_asks = on_asks
         self._connections: dict[Key, Connection] = {}
         self._private: dict[tuple[Key, Session], Connection] = {}
-        # What servers of the handshake era asked without saying for which call, by launch.
-        self._asks: dict[str, set[QuestionKind]] = {}
+        # What servers of the handshake era asked without saying for which call, by launch, since we are here.
+        self._seen_asking: dict[str, set[QuestionKind]] = {}
 
     async def configure(self, policy: ConnectionPolicy) -> None:
         """Let another policy hold: every connection is closed, and opened anew on the next need."""
@@ -81,6 +85,11 @@ class Pool:
         gone = {place: one for place, one in self._private.items() if place[1] == session}
         self._private = {place: one for place, one in self._private.items() if place not in gone}
         await _close_all(gone.values())
+
+    async def roots_changed(self, session: str) -> None:
+        """The folders of the client in this session are others by now: its own connections hear of it."""
+        own = [one for (_, owner), one in self._private.items() if owner == session]
+        await asyncio.gather(*(one.tell_roots_changed() for one in own))
 
     async def call(self, call: ToolCall) -> ToolResult:
         if call.target is None or call.target.spec is None:
@@ -139,7 +148,7 @@ class Pool:
         return own if shared is None else [shared, *own]
 
     def _may_have_own(self, spec: ServerSpec) -> bool:
-        return spec.share != "always" and spec.launch_key in self._asks
+        return spec.share != "always" and bool(self._asks(spec))
 
     def _own_place(self, spec: ServerSpec, call: ToolCall) -> Session:
         """For whom the connection is that this call takes; empty where it is the shared one."""
@@ -147,7 +156,7 @@ class Pool:
             return call.caller.session
         if call.conversation is None or not self._may_have_own(spec):
             return ""
-        can_answer = not self._asks[spec.launch_key].isdisjoint(call.conversation.capabilities)
+        can_answer = not self._asks(spec).isdisjoint(call.conversation.capabilities)
         return (call.caller.session or call.caller.key) if can_answer else ""
 
     def _for_caller(self, spec: ServerSpec, call: ToolCall) -> Connection:
@@ -167,8 +176,14 @@ class Pool:
             raise ServerConnectionError("the server is not configured any more", server=spec.name)
         return connection
 
+    def _asks(self, spec: ServerSpec) -> set[QuestionKind]:
+        return self._seen_asking.get(spec.launch_key, set()).union(self._known_asks(spec))
+
     def _note_asked(self, spec: ServerSpec, kind: QuestionKind) -> None:
-        self._asks.setdefault(spec.launch_key, set()).add(kind)
+        seen = self._seen_asking.setdefault(spec.launch_key, set())
+        if kind not in seen:
+            seen.add(kind)
+            self._on_asks(spec, kind)
 
     def _connection(self, spec: ServerSpec, *, is_own: bool = False) -> Connection:
         hooks = ConnectionHooks(
@@ -176,7 +191,7 @@ class Pool:
             on_connected=partial(self._on_connected, spec),
             on_tools_changed=partial(self._on_tools_changed, spec),
             on_asked=partial(self._note_asked, spec),
-            asks=lambda: spec.launch_key in self._asks,
+            asks=lambda: bool(self._asks(spec)),
         )
         return Connection(spec, self._open_link, self._policy, hooks, is_own=is_own)
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import httpx2
+from jwt.exceptions import PyJWTError
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.extensions.client_credentials import PrivateKeyJWTOAuthProvider, SignedJWTParameters
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
 from toolcrib.signin.challenge import joined_scopes
 from toolcrib.signin.record import Grant, Registration, Tokens
+from toolcrib.upstream.sign_in_wish import SignInWish
 
 
 class Prepared(Exception):
     """Everything is found and registered; the rest is not done in a browser on this machine."""
+
+
+class KeyUnusable(Exception):
+    """Nothing can be signed with the key and the algorithm that an entry names."""
 
 
 class BrowserProvider(OAuthClientProvider):
@@ -62,6 +69,31 @@ def as_known(registration: Registration | None) -> OAuthClientInformationFull | 
         redirect_uris=[AnyUrl(registration.redirect)] if registration.redirect else None,
         issuer=registration.issuer or None,
     )
+
+
+def name_resource(provider: OAuthClientProvider, resource: str) -> None:
+    """Have requests for tokens name this resource, whatever the server calls itself."""
+    context = provider.context
+    context.get_resource_url = lambda: resource  # type: ignore[method-assign]
+    context.should_include_resource_param = lambda *_: True  # type: ignore[method-assign]
+
+
+def by_signature(wish: SignInWish, storage: FlowStorage) -> OAuthClientProvider:
+    """A provider that proves who we are with a signature (RFC 7523), without a person."""
+    assert wish.registration is not None
+    us = wish.registration.id
+    signed = SignedJWTParameters(
+        issuer=us, subject=us, signing_key=wish.private_key, signing_algorithm=wish.signing_algorithm
+    )
+    sign = signed.create_assertion_provider()
+
+    async def proof(audience: str) -> str:
+        try:
+            return await sign(audience)
+        except (PyJWTError, NotImplementedError, TypeError, ValueError) as problem:
+            raise KeyUnusable from problem
+
+    return PrivateKeyJWTOAuthProvider(wish.resource, storage, us, proof, issuer=wish.registration.issuer)
 
 
 def indicator_of(provider: OAuthClientProvider) -> str:

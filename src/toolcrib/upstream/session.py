@@ -5,25 +5,36 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
-from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
+from toolcrib.errors import (
+    CallTimeout,
+    ServerConnectionError,
+    SessionInitFailed,
+    ToolcribError,
+    ToolExecutionError,
+    ToolsListFailed,
+)
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
+from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.envelopes import RequestEnvelope
-from toolcrib.upstream.inbox import Inbox
-from toolcrib.upstream.link import Link
+from toolcrib.upstream.inbox import Inbox, RunningRequest
+from toolcrib.upstream.link import Link, SessionExpired
 from toolcrib.upstream.list_page import UnreadableList
 from toolcrib.upstream.negotiate import Negotiation
 from toolcrib.upstream.tool_list import ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import Json, RpcError
 from toolcrib.wire.mirrored_headers import annotation_problem
+from toolcrib.wire.protocol import ROOTS_CHANGED, URL_ELICITATION_REQUIRED
 
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
+CANCEL_SECONDS = 5.0
 
 
 class Session:
@@ -45,6 +56,7 @@ class Session:
         self._envelope = envelope
         self._next_id = ids
         self._log_level: str | None = None
+        self._background: set[asyncio.Future[None]] = set()
 
     @classmethod
     async def start(
@@ -113,12 +125,16 @@ class Session:
         try:
             async with asyncio.timeout(None) as patience:
                 clock = CallClock(patience, timeout_seconds)
-                with self._inbox.listening(request_id, call, clock):
+                with self._inbox.listening(request_id, call, clock) as running:
                     await self._ask_for_logs()
                     clock.renew()
-                    raw = await self.link.request(
-                        request_id, "tools/call", params, self._envelope.call_headers(call, name)
+                    result = ToolResult(
+                        await self.link.request(
+                            request_id, "tools/call", params, self._envelope.call_headers(call, name)
+                        )
                     )
+                    if (task := begun_task(result, self.identity.era)) is not None:
+                        return await self._awaited(task, call, running, clock)
         except TimeoutError:
             raise CallTimeout(
                 f"no answer within {timeout_seconds:g} s; the call was cancelled",
@@ -126,10 +142,47 @@ class Session:
                 hint=OUTCOME_UNKNOWN,
             ) from None
         except RpcError as error:
+            if error.code == URL_ELICITATION_REQUIRED:
+                self._inbox.pages.note_error(error.data, call.conversation)
             raise ToolExecutionError(
                 error.message, server=self._server, rpc_code=error.code, data=error.data
             ) from error
-        return ToolResult(raw)
+        return result
+
+    async def _awaited(self, task: TaskState, call: ToolCall, running: RunningRequest, clock: CallClock) -> ToolResult:
+        """The result of a task; one that nobody waits for any more is cancelled on the server."""
+
+        async def ask(method: str, more: Mapping[str, Any]) -> Json:
+            id = self._next_id()
+            params = self._envelope.task_params(call, {"taskId": task.id, **more})
+            with self._inbox.following(id, running):
+                try:
+                    return await self.link.request(id, method, params, self._envelope.headers(method, task.id))
+                except SessionExpired:
+                    # Not to be begun anew on another connection: the server may still work on it.
+                    lost = "the server ended the session while it worked on this"
+                    raise ServerConnectionError(lost, server=self._server, sent=True) from None
+
+        awaited = AwaitedTask(task, call, ask, clock, era=self.identity.era)
+        try:
+            return await awaited.result()
+        finally:
+            if not awaited.is_over:
+                self._later(ask("tasks/cancel", {}))
+
+    def _later(self, work: Coroutine[Any, Any, Json]) -> None:
+        """Have something done that nobody waits for."""
+
+        async def quietly() -> None:
+            try:
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await work
+            except (ToolcribError, RpcError, TimeoutError) as trouble:
+                log.debug("%s: a task could not be cancelled: %s", self._server, trouble)
+
+        task = asyncio.ensure_future(quietly())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def hear_changes(self) -> None:
         """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""
@@ -140,6 +193,11 @@ class Session:
             await self._request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         except RpcError as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
+
+    async def tell_roots_changed(self) -> None:
+        """A server of the handshake era asks for the folders again; a modern one keeps none."""
+        if self.identity.era == "legacy":
+            await self.link.notify(ROOTS_CHANGED, b"{}", self._envelope.headers(ROOTS_CHANGED))
 
     async def _request(self, method: str, params: Mapping[str, object]) -> Json:
         return await self.link.request(

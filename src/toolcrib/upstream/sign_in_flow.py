@@ -30,10 +30,13 @@ from toolcrib.upstream.http_errors import transport_error
 from toolcrib.upstream.sdk_provider import (
     BrowserProvider,
     FlowStorage,
+    KeyUnusable,
     Prepared,
     as_kept,
     as_known,
+    by_signature,
     indicator_of,
+    name_resource,
     tokens_of,
 )
 from toolcrib.upstream.sign_in_http import SignInHttp
@@ -71,6 +74,8 @@ class SignInFlow:
         """
         storage = FlowStorage(as_known(self._wish.registration))
         provider = self._provider = self._new_provider(storage, person)
+        if self._wish.indicator:
+            name_resource(provider, self._wish.indicator)
         if not await self._driven(provider, headers):
             assert person is not None
             return await self._by_device(provider, storage, person)
@@ -92,6 +97,9 @@ class SignInFlow:
             await self._drive(provider, await self._http.challenge(headers))
         except Prepared:
             return False
+        except KeyUnusable as problem:
+            told = "its entry has a privateKey that can't be used with this signingAlgorithm"
+            raise self._trouble("key", told) from problem
         except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as problem:
             raise self._failed(problem) from problem
         except (AddressRefused, TimeoutError, httpx2.HTTPError) as problem:
@@ -100,6 +108,8 @@ class SignInFlow:
 
     def _new_provider(self, storage: FlowStorage, person: Person | None) -> OAuthClientProvider:
         wish = self._wish
+        if person is None and wish.private_key:
+            return by_signature(wish, storage)
         if person is None:
             assert wish.registration is not None
             return ClientCredentialsOAuthProvider(

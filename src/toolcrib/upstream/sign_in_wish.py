@@ -24,6 +24,11 @@ class SignInWish:
     seconds: float = 300.0
     # Use a code that is typed in elsewhere, where the service offers that.
     prefers_device: bool = False
+    # How the service calls the server, where that is not its address.
+    indicator: str = ""
+    # What signs the proof of who we are, where we have no secret.
+    private_key: str = field(default="", repr=False)
+    signing_algorithm: str = "RS256"
     # Who we are to the service already: registered by hand, or at a sign-in before.
     registration: Registration | None = field(default=None, repr=False)
 

@@ -7,13 +7,16 @@ questions by name, and is sent their answers.
 import json
 import os
 import sys
+import threading
 
 ERA, LOG = (*sys.argv[1:], "")[:2]
 INFO = {"name": "asking", "version": "1"}
+COMPLETE = "notifications/elicitation/complete"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 declared = {}
 waiting = {}
+signing_in = []
 numbers = iter(range(1, 1_000_000))
 
 
@@ -48,6 +51,23 @@ class Refusal(Exception):
 
 def name(_):
     return (yield {"who": form("What is your name?")})["who"]
+
+
+def form_of_all(_):
+    """A field of each kind."""
+    colours = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]}
+    fields = {
+        "name": {"type": "string", "title": "Your name", "minLength": 2},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        "height": {"type": "number", "default": 1.8},
+        "fine": {"type": "boolean"},
+        "colour": {**colours, "description": "of the car"},
+        "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue", "wed"]}},
+        "note": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": fields, "required": ["name", "age", "fine", "colour", "days"]}
+    question = {"method": "elicitation/create", "params": {"message": "Please fill in", "requestedSchema": schema}}
+    return (yield {"all": question})["all"]
 
 
 def visit(arguments):
@@ -94,8 +114,13 @@ def die(_):
     os._exit(3)
 
 
-def sign_in(_):
-    asked = {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "1", "message": "Sign in."}
+def sign_in(arguments):
+    """Wants a page opened first; a moment later somebody has done that."""
+    signing_in.append("e-2")
+    if len(signing_in) > arguments.get("refusals", 1):
+        return {"signed": "in"}
+    threading.Timer(0.3, lambda: say(method=COMPLETE, params={"elicitationId": "e-2"})).start()
+    asked = {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "e-2", "message": "Sign in."}
     raise Refusal({"code": -32042, "message": "sign in first", "data": {"elicitations": [asked]}})
     yield
 
@@ -111,7 +136,7 @@ TOOLS = {
     tool.__name__: tool
     for tool in (
         *(name, visit, model, folders, several, twice, many),
-        *(later, capabilities, die, sign_in, needs_model),
+        *(later, capabilities, die, sign_in, needs_model, form_of_all),
     )
 }
 DEFINITIONS = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]

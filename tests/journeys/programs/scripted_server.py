@@ -131,7 +131,7 @@ def ask(id, _arguments, _meta):
 
 
 def task(id, _arguments, _meta):
-    say(id=id, result={"resultType": "task", "taskId": "t-1", "status": "working"})
+    say(id=id, result={"resultType": "task", "taskId": "t-1", "status": "working", "pollIntervalMs": 100})
 
 
 def sign_in(id, _arguments, _meta):

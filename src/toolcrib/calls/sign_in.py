@@ -1,0 +1,103 @@
+"""A server that wants a sign-in: where the client can show an address, the person signs in within the call."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from toolcrib.calls.chain import CallTool
+from toolcrib.errors import SignInRequired
+from toolcrib.model.asking import AN_ADDRESS, Conversation, Question, QuestionRefused, can_answer
+from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.clean_text import clean
+from toolcrib.model.server import ServerSpec
+from toolcrib.wire.protocol import ELICITATION_COMPLETE
+
+ELICITATION = "elicitation/create"
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    """Where a person signs in, with the code that they type in there, if it needs one."""
+
+    url: str
+    finished: Callable[[], Awaitable[Any]]
+    """Returns once they did; raises SignInFailed."""
+    code: str = ""
+
+
+class SignIns(Protocol):
+    """Whoever leads people through sign-ins."""
+
+    def may_begin(self, spec: ServerSpec, scopes: str) -> bool:
+        """Whether it makes sense to ask for this sign-in now."""
+
+    def begun(self, spec: ServerSpec, scopes: str) -> AbstractAsyncContextManager[SignInPage]:
+        """A sign-in, which all who want the same one share; it ends unfinished with the last of them. Raises SignInFailed."""
+
+
+class OfferSignIn:
+    """Asks the person to sign in, then calls once more; whoever can't be asked is told the command."""
+
+    def __init__(
+        self, sign_ins: SignIns, spec_of: Callable[[str], ServerSpec | None], answer_seconds: Callable[[], float]
+    ) -> None:
+        self._sign_ins = sign_ins
+        self._spec_of = spec_of
+        self._answer_seconds = answer_seconds
+
+    async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        try:
+            return await call_next(call)
+        except SignInRequired as needed:
+            client, spec = call.conversation, self._spec_of(call.server)
+            if client is None or spec is None or not can_answer(client.capabilities, AN_ADDRESS):
+                raise
+            if not self._sign_ins.may_begin(spec, needed.scopes):
+                raise
+            if not await self._signed_in(client, spec, needed.scopes):
+                needed.hint = f"Nobody signed in just now. {needed.hint}"
+                raise
+        return await call_next(call)
+
+    async def _signed_in(self, client: Conversation, spec: ServerSpec, scopes: str) -> bool:
+        """Whether the person wanted to sign in, and did."""
+        async with self._sign_ins.begun(spec, scopes) as page:
+            elicitation_id = secrets.token_hex(8)
+            if not await self._is_agreed(client, _question(spec.name, page, elicitation_id)):
+                return False
+            await page.finished()
+        client.tell(ELICITATION_COMPLETE, msgspec.json.encode({"elicitationId": elicitation_id}))
+        return True
+
+    async def _is_agreed(self, client: Conversation, question: Question) -> bool:
+        try:
+            async with asyncio.timeout(self._answer_seconds()):
+                answer = await client.ask(question)
+        except (QuestionRefused, TimeoutError):
+            return False
+        return accepts(answer)
+
+
+def accepts(answer: bytes) -> bool:
+    """Whether a person agreed to what they were asked."""
+    try:
+        given = msgspec.json.decode(answer)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(given, dict) and given.get("action") == "accept"
+
+
+def _question(server: str, page: SignInPage, elicitation_id: str) -> Question:
+    """Our own question; the address was judged where the sign-in began."""
+    message = f"{server} wants you to sign in. Open this page of {clean(urlsplit(page.url).hostname or '')}"
+    message += f" and type in the code {clean(page.code)}." if page.code else "."
+    params = {"mode": "url", "message": message, "url": page.url, "elicitationId": elicitation_id}
+    return Question(server, ELICITATION, msgspec.json.encode(params))
