@@ -104,6 +104,12 @@ def process_environment() -> dict[str, str]:
 
 
 @pytest.fixture
+def unmeasured_environment(process_environment: dict[str, str]) -> dict[str, str]:
+    """The same without coverage, which takes time: for tests that start many gateways and run what others run too."""
+    return {name: value for name, value in process_environment.items() if not name.startswith("COVERAGE_")}
+
+
+@pytest.fixture
 def multicast() -> Iterator[None]:
     """Peers that announce themselves: one test at a time, since all of them hear each other on loopback."""
     lock = Path(tempfile.gettempdir()) / f"toolcrib-tests-multicast-{getpass.getuser()}.lock"

@@ -53,21 +53,23 @@ def check(inspector: Inspector) -> None:
 
 
 def test_the_inspector_lists_and_calls_over_stdio(
-    tmp_path: Path, process_environment: dict[str, str], inspector: Launch
+    tmp_path: Path, unmeasured_environment: dict[str, str], inspector: Launch
 ) -> None:
-    workshop = Workshop(tmp_path, process_environment)
+    workshop = Workshop(tmp_path, unmeasured_environment)
     workshop.configure({"asking": asking_server("modern")})
-    entry = {"command": workshop.command[0], "args": workshop.command[1:], "env": process_environment}
+    entry = {"command": workshop.command[0], "args": workshop.command[1:], "env": unmeasured_environment}
     clients_file = tmp_path / "client.json"
     clients_file.write_text(json.dumps({"mcpServers": {"toolcrib": entry}}))
 
-    check(Inspector(inspector, process_environment, "--config", str(clients_file), "--server", "toolcrib"))
+    check(Inspector(inspector, unmeasured_environment, "--config", str(clients_file), "--server", "toolcrib"))
 
 
 def test_the_inspector_lists_and_calls_over_http(
-    tmp_path: Path, process_environment: dict[str, str], inspector: Launch
+    tmp_path: Path, unmeasured_environment: dict[str, str], inspector: Launch
 ) -> None:
     config = write_config(tmp_path, {"asking": asking_server("modern")})
-    with gateway_process(tmp_path, config, process_environment) as gateway:
+    with gateway_process(tmp_path, config, unmeasured_environment) as gateway:
         target = ["--server-url", gateway.url, "--transport", "http"]
-        check(Inspector(inspector, process_environment, *target, "--header", f"Authorization: Bearer {gateway.token}"))
+        check(
+            Inspector(inspector, unmeasured_environment, *target, "--header", f"Authorization: Bearer {gateway.token}")
+        )

@@ -28,19 +28,19 @@ BOUND_SECONDS = 60.0
 
 @pytest.mark.parametrize(("version", "eras"), [("1", ["legacy"]), ("2", ["legacy", "auto"])])
 async def test_a_client_of_the_typescript_sdk_works_with_the_gateway(
-    tmp_path: Path, process_environment: dict[str, str], newer_node: str, version: str, eras: list[str]
+    tmp_path: Path, unmeasured_environment: dict[str, str], newer_node: str, version: str, eras: list[str]
 ) -> None:
     program = [newer_node, str(PROGRAMS / "typescript.cjs"), str(NODE_MODULES), version]
 
-    await check(program, eras, tmp_path, process_environment)
+    await check(program, eras, tmp_path, unmeasured_environment)
 
 
 async def test_a_client_of_fastmcp_works_with_the_gateway(
-    tmp_path: Path, process_environment: dict[str, str], fastmcp_python: str
+    tmp_path: Path, unmeasured_environment: dict[str, str], fastmcp_python: str
 ) -> None:
     program = [fastmcp_python, str(PROGRAMS / "fastmcp_client.py")]
 
-    await check(program, ["legacy", "auto"], tmp_path, process_environment)
+    await check(program, ["legacy", "auto"], tmp_path, unmeasured_environment)
 
 
 async def check(program: list[str], eras: list[str], folder: Path, environment: dict[str, str]) -> None:

@@ -13,8 +13,8 @@ import mcp_types as types
 from tests.journeys.asking import ROOT
 from tests.matrix.pairing import NOTICE_SECONDS, Pairing
 
-README = {"everything": "demo://resource/static/document/architecture.md", "features-new": "features://readme"}
-TEMPLATE = {"everything": "demo://resource/dynamic/text/1", "features-new": "features://note/1"}
+README = {"everything": "demo://resource/static/document/architecture.md", "features-new": "features-new://readme"}
+TEMPLATE = {"everything": "demo://resource/dynamic/text/1", "features-new": "features-new://note/1"}
 PROMPT = {"everything": ("completable-prompt", "department", "E"), "features-new": ("review", "language", "py")}
 
 
@@ -168,7 +168,7 @@ async def completion(pair: Pairing) -> None:
 
 
 async def subscriptions(pair: Pairing) -> None:
-    uri = "features://readme"
+    uri = f"{pair.features}://readme"
     if pair.visitor.era == "new":
         async with pair.client.listen(resource_subscriptions=[uri]) as changes:
             await pair.said(pair.features, "touch")

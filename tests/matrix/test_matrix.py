@@ -22,9 +22,9 @@ FEATURE_SECONDS = 25.0
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("transport", ["stdio", "HTTP"])
 async def test_the_matrix(
-    tmp_path: Path, process_environment: dict[str, str], everything_server: Launch, transport: str
+    tmp_path: Path, unmeasured_environment: dict[str, str], everything_server: Launch, transport: str
 ) -> None:
-    async with all_pairings(transport, tmp_path, process_environment, everything_server) as pairings:
+    async with all_pairings(transport, tmp_path, unmeasured_environment, everything_server) as pairings:
         assert [pair.client.protocol_version for pair in pairings] == ["2025-11-25"] * 2 + ["2026-07-28"] * 2
         columns = await asyncio.gather(*(seen(pair) for pair in pairings))
 

@@ -22,7 +22,8 @@ from starlette.responses import JSONResponse
 ERA, PORT = (*sys.argv[1:], "")[:2]
 TASKS = "io.modelcontextprotocol/tasks"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-README = "features://readme"
+SCHEME = f"features-{ERA}"
+README = f"{SCHEME}://readme"
 ANSWERS = {
     types.ElicitRequest: types.ElicitResult,
     types.CreateMessageRequest: types.CreateMessageResult,
@@ -181,7 +182,7 @@ def readme() -> str:
     return "read me"
 
 
-@server.resource("features://note/{number}", name="note", mime_type="text/plain")
+@server.resource(SCHEME + "://note/{number}", name="note", mime_type="text/plain")
 def note(number: str) -> str:
     return f"note {number}"
 
