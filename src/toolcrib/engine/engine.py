@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from toolcrib.calls.limit_callers import LimitCallers
 from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
 from toolcrib.calls.running_calls import RunningCalls
@@ -26,6 +27,7 @@ from toolcrib.discovery.reads import ConfiguredReads, ServerReads
 from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.engine.from_settings import (
     audit_file,
+    caller_limit,
     connection_policy,
     discovery_options,
     freshness,
@@ -117,6 +119,9 @@ class Engine:
         self.running_calls = RunningCalls(time.time)
         self.state_key = StateKey(self.paths.state_key)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
+        self.limit_callers = LimitCallers(
+            self.limiter, lambda: caller_limit(self.settings), lambda: self.settings.http_caller_calls
+        )
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)
         self.reads_due = False

@@ -148,6 +148,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
                 declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
+            engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             GuardQuestions(rules_of, lambda: workspace.settings.question_seconds),
             Retry(),
