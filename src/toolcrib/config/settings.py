@@ -383,6 +383,9 @@ class Settings:
     http_caller_calls: int = count(
         "http.callerCalls", 64, "How many calls of one HTTP client run at the same time; further ones are refused."
     )
+    http_metrics: bool = flag(
+        "http.metrics", False, "Offer what is counted of calls and servers at `/metrics`, for Prometheus."
+    )
     http_auth_issuer: str = scalar(
         "http.auth.issuer",
         "text",

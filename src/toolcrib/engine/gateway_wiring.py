@@ -122,6 +122,7 @@ def wired_gateway(
         learn=learn,
         hints=engine.registry,
         state_key=engine.state_key,
+        figures=engine.figures,
     )
     return gateway
 
@@ -140,7 +141,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
 
     return build_chain(
         [
-            Audit(engine.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            Audit(engine.heard_audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
             engine.running_calls,
             ResolveTool(
                 workspace.view,

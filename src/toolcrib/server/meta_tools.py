@@ -108,6 +108,11 @@ class MetaTools:
             log.exception("%s failed unexpectedly", name)
             raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
+    @property
+    def waiting_calls(self) -> int:
+        """How many calls wait for a client that is away to answer a question."""
+        return len(self._rounds.parked)
+
     async def close(self) -> None:
         """End calls that wait for a client, which will not come back."""
         await self._rounds.parked.close()
