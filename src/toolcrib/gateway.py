@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
@@ -14,6 +15,7 @@ import msgspec
 from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.asking_programs import Ask, ProgramConversation
 from toolcrib.calls.chain import CallTool
+from toolcrib.calls.heard_audit import Hear
 from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
@@ -51,6 +53,17 @@ class Connections(Protocol):
     async def roots_changed(self, session: str) -> None: ...
 
 
+class Figures(Protocol):
+    """What can be counted while calls run."""
+
+    def running_calls(self) -> int: ...
+
+    def servers_by_state(self) -> Mapping[str, int]: ...
+
+    def heard_by(self, hear: Hear) -> AbstractContextManager[None]:
+        """Tell somebody of every call that ends while the block lasts."""
+
+
 class RegistryHints(Protocol):
     """Whoever knows servers that are not installed; answers at once and asks no network."""
 
@@ -74,6 +87,7 @@ class Gateway:
         learn: Callable[[float], Awaitable[bool]],
         state_key: Callable[[], bytes],
         parked: Room,
+        figures: Figures,
         hints: RegistryHints | None = None,
     ) -> None:
         self._workspace = workspace
@@ -92,6 +106,8 @@ class Gateway:
         self.state_key = state_key
         # For calls of all clients that wait for answers.
         self.parked = parked
+        # For those who watch.
+        self.figures = figures
 
     @property
     def workspace(self) -> Workspace:

@@ -43,11 +43,11 @@ class Bare:
     session: dict[str, str] = field(default_factory=dict)
     token: str = TOKEN
 
-    async def open(self, era: str) -> Bare:
+    async def open(self, era: str, name: str = "bare") -> Bare:
         """The same client in one era; the handshake is done where the era has one."""
         bare = Bare(self.http, self.url, era, token=self.token)
         if era == "legacy":
-            info = {"name": "bare", "version": "1"}
+            info = {"name": name, "version": "1"}
             params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
             hello = await bare.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
             bare.session = {"mcp-session-id": hello.headers["mcp-session-id"], "mcp-protocol-version": LEGACY}

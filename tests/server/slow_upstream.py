@@ -15,6 +15,8 @@ class SlowServer:
     def __init__(self) -> None:
         self.go = asyncio.Event()
         self.is_waiting = asyncio.Event()
+        self.called = asyncio.Event()
+        self.calls = 0
 
     async def __call__(self, seen: Seen, out: Out) -> None:
         if seen.rpc == "tools/call":
@@ -28,6 +30,8 @@ class SlowServer:
 
     async def _run(self, seen: Seen, out: Out) -> None:
         params = seen.message["params"]
+        self.calls += 1
+        self.called.set()
         await out.start()
         await self._tell(out, params, 1)
         self.is_waiting.set()

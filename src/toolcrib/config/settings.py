@@ -370,6 +370,22 @@ class Settings:
         reloads=False,
     )
 
+    http_caller_rate: float | None = scalar(
+        "http.callerRate",
+        "number",
+        None,
+        "How many calls of tools one HTTP client may make per second. Further ones are refused and say how long to wait. null "
+        "is no limit.",
+        unit="per second",
+        minimum=0.001,
+        optional=True,
+    )
+    http_caller_calls: int = count(
+        "http.callerCalls", 64, "How many calls of one HTTP client run at the same time; further ones are refused."
+    )
+    http_metrics: bool = flag(
+        "http.metrics", False, "Offer what is counted of calls and servers at `/metrics`, for Prometheus."
+    )
     http_auth_issuer: str = scalar(
         "http.auth.issuer",
         "text",

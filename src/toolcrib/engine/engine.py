@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
+from toolcrib.calls.heard_audit import HeardAudit
+from toolcrib.calls.limit_callers import LimitCallers
 from toolcrib.calls.limit_concurrency import LimitConcurrency
 from toolcrib.calls.output_shapes import OutputShapes
 from toolcrib.calls.running_calls import RunningCalls
@@ -24,8 +26,10 @@ from toolcrib.discovery.catalog_tools import CatalogTools
 from toolcrib.discovery.options import DiscoveryOptions
 from toolcrib.discovery.reads import ConfiguredReads, ServerReads
 from toolcrib.discovery.refresher import CatalogRefresher
+from toolcrib.engine.figures import EngineFigures
 from toolcrib.engine.from_settings import (
     audit_file,
+    caller_limit,
     connection_policy,
     discovery_options,
     freshness,
@@ -120,10 +124,15 @@ class Engine:
         self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
         self.running_calls = RunningCalls(time.time)
+        self.heard_audit = HeardAudit(self.audit)
+        self.figures = EngineFigures(self.heard_audit, lambda: self.running_calls, self._statuses)
         self.state_key = StateKey(self.paths.state_key)
         self.parked = Room(lambda: self.settings.max_parked_calls)
         self.session_sign_ins = SessionSignIns(lambda: self.settings, self.paths, env)
         self.limit_concurrency = LimitConcurrency(lambda: self.settings.max_calls)
+        self.limit_callers = LimitCallers(
+            self.limiter, lambda: caller_limit(self.settings), lambda: self.settings.http_caller_calls
+        )
         self.catalog.want(lambda: self.specs().values())
         self.catalog.call_on_change(self.indexer.notice)
         self.reads_due = False

@@ -143,6 +143,12 @@ def retry_policy(settings: Settings) -> RetryPolicy:
     )
 
 
+def caller_limit(settings: Settings) -> RateLimitConfig | None:
+    """The limit on calls of one HTTP client; at once as many as a second allows."""
+    rate = settings.http_caller_rate
+    return None if rate is None else RateLimitConfig(rate, max(1, math.ceil(rate)))
+
+
 def call_limit(settings: Settings, spec: ServerSpec | None = None) -> RateLimitConfig | None:
     """The limit on calls to one server: its entry's own, or that of all; at once as many as a second allows."""
     rate = settings.call_rate if spec is None or spec.call_rate is None else spec.call_rate

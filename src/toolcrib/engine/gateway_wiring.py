@@ -126,6 +126,7 @@ def wired_gateway(
         hints=engine.registry,
         state_key=engine.state_key,
         parked=engine.parked,
+        figures=engine.figures,
     )
     return gateway
 
@@ -150,7 +151,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
 
     return build_chain(
         [
-            Audit(engine.audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            Audit(engine.heard_audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
             engine.running_calls,
             # Before the tool is looked for: a server that wants a sign-in tells nobody its tools.
             OfferSignIn(engine.session_sign_ins, spec_of, answer_seconds),
@@ -160,6 +161,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
                 declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
+            engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             GuardQuestions(rules_of, answer_seconds),
             OpenAddresses(answer_seconds),

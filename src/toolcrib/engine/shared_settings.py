@@ -13,6 +13,7 @@ SHARED = frozenset(
     list_timeout_seconds idle_stop_seconds max_calls max_calls_per_server max_starts_per_minute
     max_tools_per_server max_definition_bytes max_tool_list_bytes
     max_stdio_line_bytes max_stdio_result_bytes max_http_body_bytes
+    http_caller_rate http_caller_calls
     audit_max_bytes audit_files result_ttl_seconds max_stored_result_bytes learn_shapes
     registry_urls registry_mirror registry_rate
     max_parked_calls oauth_store oauth_login_timeout_seconds oauth_callback_port oauth_client_name oauth_client_metadata_url

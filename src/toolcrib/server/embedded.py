@@ -22,7 +22,8 @@ class MCPDiscoveryServer:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self.sdk_server = build_server(MetaTools(gateway), instructions=gateway_instructions(gateway))
+        self.meta_tools = MetaTools(gateway)
+        self.sdk_server = build_server(self.meta_tools, instructions=gateway_instructions(gateway))
 
     @asynccontextmanager
     async def asgi_app(self, *, token: str | None, hosts: Iterable[str] = ()) -> AsyncIterator[ASGIApp]:

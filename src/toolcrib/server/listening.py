@@ -17,6 +17,7 @@ from toolcrib.server.admission import Admission, SharedToken
 from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
+from toolcrib.server.metrics_page import MetricsPage
 from toolcrib.server.peer_pages import OwnPeer, PeerPages
 
 
@@ -41,22 +42,29 @@ async def listen(
         address = f"http://{_in_url(host)}:{port}{gateway.settings.http_path}"
         on_ready(address)
 
-    await serve_http(
-        build_app(
-            MCPDiscoveryServer(gateway).sdk_server,
-            lambda: gateway.settings,
-            host=host,
-            token=None,
-            admission=_admission(gateway.settings, token_file, lambda: address),
-            more_routes=PeerPages(gateway, _peer_store, own_peer).routes(),
-        ),
+    served = MCPDiscoveryServer(gateway)
+    metrics = MetricsPage(gateway, lambda: served.meta_tools.waiting_calls)
+    app = build_app(
+        served.sdk_server,
+        lambda: gateway.settings,
         host=host,
-        port=port,
-        stop=stop,
-        grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
-        limits=lambda: connection_limits(gateway.settings),
-        on_ready=is_ready,
+        token=None,
+        admission=_admission(gateway.settings, token_file, lambda: address),
+        more_routes=[*PeerPages(gateway, _peer_store, own_peer).routes(), metrics.route],
     )
+    await metrics.open()
+    try:
+        await serve_http(
+            app,
+            host=host,
+            port=port,
+            stop=stop,
+            grace_seconds=lambda: gateway.settings.shutdown_grace_seconds,
+            limits=lambda: connection_limits(gateway.settings),
+            on_ready=is_ready,
+        )
+    finally:
+        metrics.close()
 
 
 def _admission(settings: Settings, token_file: Path, own_url: Callable[[], str]) -> Admission:

@@ -112,6 +112,11 @@ class MetaTools:
         """The client in this session says that its folders are others by now."""
         await self._gateway.roots_changed(session)
 
+    @property
+    def waiting_calls(self) -> int:
+        """How many calls wait for a client that is away to answer a question."""
+        return len(self._rounds.parked)
+
     async def close(self) -> None:
         """End calls that wait for a client, which will not come back."""
         await self._rounds.parked.close()

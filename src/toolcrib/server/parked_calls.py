@@ -121,6 +121,9 @@ class ParkedCalls:
         call.client.take(_members_of(answers))
         return await self._follow(call, listener)
 
+    def __len__(self) -> int:
+        return len(self._parked)
+
     def questions(self, handle: str) -> Mapping[str, Question]:
         return self._parked[handle].client.asked
 
