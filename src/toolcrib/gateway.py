@@ -81,6 +81,7 @@ class Gateway:
         open_service: Callable[[], MCPDiscoveryService],
         connections: Connections,
         call_tool: CallTool,
+        ask_about_task: CallTool,
         introspector: Introspector,
         results: ResultStore,
         reload: Callable[[], Awaitable[Settings]],
@@ -97,6 +98,7 @@ class Gateway:
         self._service: MCPDiscoveryService | None = None
         self._connections = connections
         self._call_tool = call_tool
+        self._ask_about_task = ask_about_task
         self._introspector = introspector
         self._results = results
         self._reload = reload
@@ -286,6 +288,13 @@ class Gateway:
         if result.is_error:
             return ExecutionResult(result, _said_failed(result, call))
         return ExecutionResult(result)
+
+    async def execute_task(self, call: ToolCall) -> ExecutionResult:
+        """Pass a request about a task on to the server that works on it."""
+        try:
+            return ExecutionResult(await self._ask_about_task(call))
+        except ToolcribError as error:
+            return ExecutionResult(error=ExecutionError.of(error, call.server, call.tool))
 
     async def execute_stream(
         self,

@@ -36,7 +36,7 @@ class AnswerRounds:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         rounds, polls, polling_until = 0, 0, 0.0
-        while not (result := await call_next(call)).is_complete:
+        while not (result := await call_next(call)).is_complete and not _is_relayed(result, call):
             interim = read_interim(result, call.server)
             self._check(call, result, interim)
             if call.conversation is not None and call.conversation.takes_rounds:
@@ -66,6 +66,11 @@ class AnswerRounds:
                 server=call.server,
                 hint=OUTCOME_UNKNOWN,
             )
+
+
+def _is_relayed(result: ToolResult, call: ToolCall) -> bool:
+    is_wanted = call.conversation is not None and call.conversation.takes_tasks
+    return is_wanted and result.is_task and isinstance(result.member("taskId"), str)
 
 
 async def answers_to(client: Conversation | None, questions: Mapping[str, Question]) -> bytes:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import ToolExecutionError
+from toolcrib.model.asking import TASKS_EXTENSION
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY, TASKS_EXTENSION
+from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 
 class AsTask:

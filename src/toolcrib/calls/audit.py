@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from toolcrib.calls.audit_log import ABANDONED, INPUT_REQUIRED, SUCCEEDED, AuditLog, AuditRecord
+from toolcrib.calls.audit_log import ABANDONED, INPUT_REQUIRED, SUCCEEDED, TASK_BEGUN, AuditLog, AuditRecord
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.counted_questions import CountedQuestions
 from toolcrib.errors import ToolcribError
@@ -58,6 +58,8 @@ class Audit:
 
 
 def _outcome(result: ToolResult) -> str:
+    if result.is_task:
+        return TASK_BEGUN
     if not result.is_complete:
         return INPUT_REQUIRED
     return "TOOL_EXECUTION_ERROR" if result.is_error else SUCCEEDED

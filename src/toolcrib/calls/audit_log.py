@@ -8,6 +8,8 @@ from typing import Protocol
 SUCCEEDED = "OK"
 # The server asks something before it answers, and its client calls again with the answers.
 INPUT_REQUIRED = "INPUT_REQUIRED"
+# The server works on it as a task, and its client asks for the result later.
+TASK_BEGUN = "TASK_BEGUN"
 # The client was asked something and did not come back.
 ABANDONED = "ABANDONED"
 
@@ -36,7 +38,7 @@ class AuditRecord:
 
     @property
     def failed(self) -> bool:
-        return self.outcome not in (SUCCEEDED, INPUT_REQUIRED)
+        return self.outcome not in (SUCCEEDED, INPUT_REQUIRED, TASK_BEGUN)
 
 
 class AuditLog(Protocol):

@@ -12,7 +12,14 @@ from toolcrib.calls.chain import CallTool
 from toolcrib.calls.interim_result import read_interim, with_questions
 from toolcrib.calls.question_rules import SESSION, QuestionRules, allowed_by
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
-from toolcrib.model.asking import Conversation, Question, QuestionKind, QuestionRefused, can_answer
+from toolcrib.model.asking import (
+    Conversation,
+    Question,
+    QuestionKind,
+    QuestionRefused,
+    can_answer,
+    declares_tasks,
+)
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
@@ -59,6 +66,8 @@ class GuardQuestions:
                 raise _lacking(error) from error
             error.hint = f"{error.hint} {guarded.excuse}".strip()
             raise
+        if result.is_task:
+            return result
         if not result.is_complete:
             return await _relayed(result, guarded, call.server)
         if result.is_error and guarded.unanswered:
@@ -113,6 +122,9 @@ class GuardedConversation(Conversation):
         self.capabilities = rules.permitted(client.capabilities)
         self.takes_rounds = client.takes_rounds
         self.knows_url_errors = client.knows_url_errors
+        # A task that may want the model is awaited for its client, since the person has to be asked first.
+        needs_consent = "sampling" in self.capabilities and rules.sampling != "allow"
+        self.takes_tasks = client.takes_rounds and declares_tasks(client.capabilities) and not needs_consent
         # Whether the person has allowed the server to use the model, for longer than once.
         self.has_consent = False
         # What the server wanted to know and nobody told.

@@ -15,6 +15,7 @@ from toolcrib.calls.as_task import AsTask
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
 from toolcrib.calls.guard_questions import GuardQuestions
+from toolcrib.calls.guard_tasks import GuardTasks
 from toolcrib.calls.introspect import Introspector
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
@@ -119,6 +120,7 @@ def wired_gateway(
         open_service=open_service,
         connections=engine.pool,
         call_tool=chained,
+        ask_about_task=_task_chain(engine, workspace),
         introspector=introspector,
         results=results,
         reload=reload,
@@ -173,6 +175,15 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
         ],
         call_tool,
     )
+
+
+def _task_chain(engine: Engine, workspace: Workspace) -> CallTool:
+    """The way of a request about a task: the call that began it is in the audit log, and has its place there."""
+
+    def rules_of(call: ToolCall) -> QuestionRules:
+        return rules_for(call, workspace.settings.sampling)
+
+    return build_chain([ResolveTool(workspace.view, engine.refresher), GuardTasks(rules_of)], engine.pool.call)
 
 
 def _service_wiring() -> ModuleType:

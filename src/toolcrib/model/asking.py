@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 QuestionKind = Literal["elicitation", "sampling", "roots"]
 KIND_OF: Mapping[str, QuestionKind] = {
     "elicitation/create": "elicitation",
@@ -62,13 +63,14 @@ class Conversation(Protocol):
 
     `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
     as it came, answers it, and calls again; for all others that is done by us. One that `knows_url_errors` opens the pages
-    that such an error names, and calls again. `is_away` says that it takes its time over questions and has not come back yet.
+    that such an error names, and calls again. One that `takes_tasks` waits for the tasks of servers itself. `is_away` says that it takes its time over questions and has not come back yet.
     `questions` counts how often it was asked, `open_questions` how many it has not answered yet, where somebody counts.
     """
 
     capabilities: Mapping[str, Any]
     takes_rounds: bool = False
     knows_url_errors: bool = False
+    takes_tasks: bool = False
     was_asked: bool = False
     is_away: bool = False
     questions: int = 0
@@ -90,6 +92,7 @@ class PassedOn(Conversation):
         self.capabilities = client.capabilities
         self.takes_rounds = client.takes_rounds
         self.knows_url_errors = client.knows_url_errors
+        self.takes_tasks = client.takes_tasks
 
     async def ask(self, question: Question) -> bytes:
         answer = await self.client.ask(question)
@@ -122,3 +125,9 @@ def pages_in(data: object) -> list[Mapping[str, Any]]:
     """The pages that a person has to open first, as the data of such an error (-32042) names them."""
     pages = data.get("elicitations") if isinstance(data, Mapping) else None
     return [page for page in pages if isinstance(page, Mapping)] if isinstance(pages, list) else []
+
+
+def declares_tasks(capabilities: Mapping[str, Any]) -> bool:
+    """Whether a client says that it can wait for tasks."""
+    extensions = capabilities.get("extensions")
+    return isinstance(extensions, Mapping) and TASKS_EXTENSION in extensions

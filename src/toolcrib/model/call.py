@@ -50,6 +50,15 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRequest:
+    """A question about a task that a server has begun for a call before: `tasks/get`, `tasks/update` or `tasks/cancel`."""
+
+    method: str
+    id: str
+    responses: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """One execution to be made. `raw_arguments` is the caller's own JSON text, forwarded as it came.
 
@@ -72,6 +81,8 @@ class ToolCall:
     round: InputRound | None = None
     # The tool runs as a task only; whoever sends the call says so, and waits for its result.
     as_task: bool = False
+    # Set where nothing is called, but the task of a former call is asked about.
+    task: TaskRequest | None = None
 
 
 class _Kind(msgspec.Struct):
@@ -82,6 +93,7 @@ class _Kind(msgspec.Struct):
 
 MOST_DIGITS = 4_000
 COMPLETE = "complete"
+TASK = "task"
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _kinds = msgspec.json.Decoder(list[_Kind]).decode
@@ -119,6 +131,11 @@ class ToolResult:
     @property
     def is_complete(self) -> bool:
         return self.result_type == COMPLETE
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the server works on it, and has no result yet."""
+        return self.result_type == TASK
 
     def member(self, name: str) -> Any:
         """The value of one member; None also where it can't be decoded."""

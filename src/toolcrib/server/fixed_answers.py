@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.asking import TASKS_EXTENSION
 from toolcrib.server.definitions import META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.identity import COMPLETE, SERVER_INFO, STAMP
 from toolcrib.wire.protocol import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
@@ -26,7 +27,8 @@ class FixedAnswers:
         versions = {"supportedVersions": MODERN_PROTOCOL_VERSIONS}
         self.legacy_tools = _encode(tools)
         self.modern_tools = _cacheable(tools, TOOLS_TTL_MS)
-        self.discovered = _cacheable({**versions, **about}, 0)
+        capabilities = {**CAPABILITIES, "extensions": {TASKS_EXTENSION: {}}}
+        self.discovered = _cacheable({**versions, **about, "capabilities": capabilities}, 0)
 
     def initialized(self, wanted_version: str) -> bytes:
         """Agrees to the client's revision where we know it, and offers the latest one otherwise."""

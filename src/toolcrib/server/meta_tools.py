@@ -13,9 +13,9 @@ import msgspec
 
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
-from toolcrib.errors import StoreUnavailable, ToolcribError, ValidationError
+from toolcrib.errors import StoreUnavailable, ToolcribError, ToolExecutionError, ValidationError
 from toolcrib.gateway import Gateway
-from toolcrib.model.asking import Conversation, InputRound
+from toolcrib.model.asking import TASKS_EXTENSION, Conversation, InputRound, declares_tasks
 from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import BUILT_IN_SERVER
@@ -29,8 +29,10 @@ from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.input_rounds import InputRounds, ModernClient
 from toolcrib.server.protocol_errors import rpc_error_for
+from toolcrib.server.relayed_tasks import RelayedTasks, TaskClient, TaskQuestion
 from toolcrib.server.results import Keep, Members, interim_members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +85,7 @@ class MetaTools:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._rounds = InputRounds(gateway)
+        self._tasks = RelayedTasks(gateway)
         self._handlers: dict[str, Callable[[bytes, Request], Awaitable[Members]]] = {
             "list_mcp_servers": self._list_servers,
             "search_tools": self._search,
@@ -96,17 +99,22 @@ class MetaTools:
         handler = self._handlers.get(name)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, _unknown_tool(name))
-        try:
-            return await handler(arguments, request)
-        except ValidationError as problem:
-            raise RpcError(INVALID_PARAMS, f"{name}: {problem}") from None
-        except ToolcribError as error:
-            raise RpcError(INTERNAL_ERROR, f"{name}: {error.message}") from error
-        except RpcError:
-            raise
-        except Exception as error:
-            log.exception("%s failed unexpectedly", name)
-            raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
+        return await _answered(name, handler(arguments, request))
+
+    async def task(self, question: TaskQuestion, caller: Caller, capabilities: Mapping[str, Any]) -> Members:
+        """The answer to a request of a client about a task that it was handed."""
+        return await _answered(question.method, self._about_task(question, caller, capabilities))
+
+    async def _about_task(self, question: TaskQuestion, caller: Caller, capabilities: Mapping[str, Any]) -> Members:
+        if not declares_tasks(capabilities):
+            needed: Mapping[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
+            raise RpcError(MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", needed)
+        call, members, result = await self._tasks.asked(question, caller, TaskClient(capabilities))
+        if result is None:
+            return members
+        said = ExecutionError(ToolExecutionError.code, result.text, call.server, call.tool) if result.is_error else None
+        shaped = self._shape(ExecutionResult(result, said), caller, is_bounded=True)
+        return members | {"result": msgspec.Raw(render.encode(shaped))}
 
     async def roots_changed(self, session: str) -> None:
         """The client in this session says that its folders are others by now."""
@@ -182,6 +190,8 @@ class MetaTools:
         outcome = await self._gateway.execute(call)
         if outcome.error is not None and (error := rpc_error_for(outcome.error, call)) is not None:
             raise error
+        if outcome.result is not None and outcome.result.is_task:
+            return self._tasks.told(outcome.result, call)
         if outcome.result is not None and not outcome.result.is_complete:
             return interim_members(outcome.result)
         # What is read of a large result fits already; shelved again, it could never be read.
@@ -233,6 +243,21 @@ class MetaTools:
     def _missing(self, server: str, tool: str, caller: Caller) -> Members:
         error = ExecutionError.of(self._gateway.missing(server, tool, caller=caller), server, tool)
         return render.text_result(failure_json(error), is_error=True)
+
+
+async def _answered(name: str, work: Awaitable[Members]) -> Members:
+    """The members of an answer; whatever goes wrong is an RpcError."""
+    try:
+        return await work
+    except ValidationError as problem:
+        raise RpcError(INVALID_PARAMS, f"{name}: {problem}") from None
+    except ToolcribError as error:
+        raise RpcError(INTERNAL_ERROR, f"{name}: {error.message}") from error
+    except RpcError:
+        raise
+    except Exception as error:
+        log.exception("%s failed unexpectedly", name)
+        raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
 
 def _decoded(arguments: bytes, kind: type[T]) -> T:

@@ -20,7 +20,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
-from toolcrib.model.asking import Conversation, Question, QuestionRefused
+from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, LogMessage
 from toolcrib.model.caller import Caller
 from toolcrib.server.admission import caller_key_of
@@ -30,6 +30,7 @@ from toolcrib.server.identity import NAME, TITLE, stamped
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import capabilities_in
+from toolcrib.server.relayed_tasks import TASK_METHODS, TaskQuestion
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
@@ -52,6 +53,7 @@ def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
         on_list_tools=_list_tools,
         on_call_tool=_unreachable_call,
     )
+    server.extensions[TASKS_EXTENSION] = {}
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set)
     server.middleware.append(_CallMiddleware(meta_tools, levels))
     return server
@@ -93,6 +95,8 @@ class _CallMiddleware:
         if ctx.method == ROOTS_CHANGED:
             await self._meta_tools.roots_changed(session_id(ctx))
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if ctx.method in TASK_METHODS and modern:
+            return await self._about_task(ctx)
         is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
         if ctx.method != "tools/call" or not is_request or not (modern or ctx.session.client_params is not None):
             return await call_next(ctx)
@@ -116,6 +120,17 @@ class _CallMiddleware:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members
         return {name: msgspec.json.decode(value) for name, value in answer.items()}
+
+    async def _about_task(self, ctx: Context) -> HandlerResult:
+        params, meta = ctx.params or {}, _meta_of(ctx)
+        responses = params.get("inputResponses")
+        answers = None if responses is None else msgspec.json.encode(responses)
+        question = TaskQuestion(ctx.method, params.get("taskId"), answers)
+        try:
+            members = await self._meta_tools.task(question, caller_of(ctx), capabilities_in(meta))
+        except RpcError as error:
+            raise MCPError(error.code, error.message, error.data) from error
+        return {name: msgspec.json.decode(value) for name, value in stamped(members).items()}
 
 
 def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from toolcrib.model.reading import Era
 from toolcrib.server.fixed_answers import NOTHING, FixedAnswers
+from toolcrib.server.relayed_tasks import TASK_METHODS
 from toolcrib.server.request_params import (
     RequestParams,
     is_cursor,
@@ -131,7 +132,7 @@ class ModernEra:
 
     era: Era = "modern"
     log_level = None
-    _methods = frozenset({"server/discover", "tools/list", CALL})
+    _methods = frozenset({"server/discover", "tools/list", CALL}) | TASK_METHODS
 
     def __init__(self, answers: FixedAnswers, first_client: Mapping[str, Any]) -> None:
         self._answers = answers

@@ -21,6 +21,7 @@ class RequestParams(msgspec.Struct, rename="camel"):
     level: Any = None
     request_id: Any = None
     request_state: Any = None
+    task_id: Any = None
     input_responses: Raw | UnsetType = UNSET
     protocol_version: Any = None
     capabilities: Any = None

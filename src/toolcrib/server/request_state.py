@@ -22,11 +22,11 @@ _REFUSED = (
     "requestState is not one that this gateway gave for this call, or it is too old: call the tool anew without it"
 )
 
-StateKind = Literal["parked", "relayed"]
+StateKind = Literal["parked", "relayed", "task"]
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """What is inside: the handle of a call that waits here, or the state that the server gave."""
+    """What is inside: the handle of a call that waits here, the state that the server gave, or where a task is."""
 
     kind: StateKind
     value: str | None
@@ -43,9 +43,9 @@ class SealedStates:
         self._key = key
         self._now = now
 
-    def seal(self, kind: StateKind, value: str | None, binding: bytes) -> str:
+    def seal(self, kind: StateKind, value: str | None, binding: bytes, seconds: float = STATE_SECONDS) -> str:
         """The text to give to the client; it can be opened with the same binding only."""
-        inside = msgspec.json.encode(State(kind, value, self._now() + STATE_SECONDS))
+        inside = msgspec.json.encode(State(kind, value, self._now() + seconds))
         return PREFIX + base64.urlsafe_b64encode(self._mac(inside, binding) + inside).decode()
 
     def open(self, text: object, binding: bytes) -> State:

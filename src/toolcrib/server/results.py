@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ _block = msgspec.json.Decoder(_Block).decode
 
 def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -> Members:
     """The members of the answer to `execute_tool`; nothing of the payload is decoded and encoded again."""
-    members = {"content": msgspec.Raw(b"[]")} | _passed_on(result)
+    members = {"content": msgspec.Raw(b"[]")} | passed_on(result)
     if shape == "passthrough":
         return members
     return _bounded_structure(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
@@ -49,7 +49,7 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
 def interim_members(result: ToolResult) -> Members:
     """The members of what a server answers before there is a result, as they came."""
     kept = {name: value for name, value in result.members.items() if name in _INTERIM_MEMBERS}
-    meta = _passed_on(result).get("_meta")
+    meta = passed_on(result).get("_meta")
     return kept if meta is None else kept | {"_meta": meta}
 
 
@@ -58,9 +58,9 @@ def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: i
     answer = text_result(failure_json(_bounded_error(error, max_bytes, keep)), is_error=True)
     if result is None:
         return answer
-    passed_on = _passed_on(result)
-    kept = {name: passed_on[name] for name in ("_meta", "structuredContent") if name in passed_on}
-    return _bounded_structure(_followed_by(_other_blocks(passed_on), answer) | kept, result, max_bytes, keep)
+    members = passed_on(result)
+    kept = {name: members[name] for name in ("_meta", "structuredContent") if name in members}
+    return _bounded_structure(_followed_by(_other_blocks(members), answer) | kept, result, max_bytes, keep)
 
 
 def _worded(result: ToolResult, members: Members, shape: Shape, max_bytes: int, keep: Keep) -> Members:
@@ -96,9 +96,10 @@ def _bounded_structure(answer: Members, result: ToolResult, max_bytes: int, keep
     return kept | {"content": msgspec.Raw(b"%b,%b" % (bytes(kept["content"])[:-1], note[1:]))}
 
 
-def _passed_on(result: ToolResult) -> Members:
-    """The members less what belongs to the hop between the server and us."""
-    members = {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
+def passed_on(result: ToolResult, keeps: Collection[str] = ()) -> Members:
+    """The members less what belongs to the hop between the server and us, unless it is kept."""
+    hop = _HOP_MEMBERS.difference(keeps) if keeps else _HOP_MEMBERS
+    members = {name: value for name, value in result.members.items() if name not in hop}
     meta = members.get("_meta", msgspec.Raw(b""))
     if _HOP_META in bytes(meta) and bytes(meta).lstrip().startswith(b"{"):
         kept = {name: value for name, value in _members(meta).items() if not name.startswith(_HOP_META.decode())}

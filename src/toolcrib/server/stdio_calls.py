@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -21,7 +22,9 @@ from toolcrib.server.identity import stamped
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import ProtocolEra
+from toolcrib.server.relayed_tasks import TaskQuestion
 from toolcrib.server.request_params import RequestParams
+from toolcrib.server.results import Members
 from toolcrib.server.session_journal import Journal
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, Json, RequestId, RpcError
@@ -64,7 +67,18 @@ class StdioCalls:
             request = replace(request, modern=client)
         else:
             request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
-        task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
+        call = partial(self._meta_tools.call, params.name, params.arguments_json, request)
+        self._start(id, self._run(id, call, modern=modern))
+
+    def start_about_task(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
+        """Start a request about a task, which is answered like a call."""
+        question = TaskQuestion(method, params.task_id, params.responses_json)
+        caller = _caller(era.client_of(params.meta_object), self.session)
+        ask = partial(self._meta_tools.task, question, caller, era.capabilities_of(params.meta_object))
+        self._start(id, self._run(id, ask, modern=True))
+
+    def _start(self, id: RequestId, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         self._by_id[id] = task
         self._journal.started(id)
@@ -101,9 +115,9 @@ class StdioCalls:
         await asyncio.gather(*left, return_exceptions=True)
         await self._meta_tools.close()
 
-    async def _run(self, id: RequestId, name: str, arguments: bytes, request: Request, *, modern: bool) -> None:
+    async def _run(self, id: RequestId, answer: Callable[[], Awaitable[Members]], *, modern: bool) -> None:
         try:
-            members = await self._meta_tools.call(name, arguments, request)
+            members = await answer()
             self._write(*jsonrpc.response_parts(id, stamped(members) if modern else members))
         except RpcError as error:
             self._write(jsonrpc.error_response(id, error.code, error.message, error.data))

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol_eras import CALL, ProtocolEra, opened_by, resumed_era
+from toolcrib.server.relayed_tasks import TASK_METHODS
 from toolcrib.server.request_params import RequestParams, read_params
 from toolcrib.server.session_journal import Journal, Progress
 from toolcrib.server.stdio_calls import StdioCalls, WriteLine
@@ -79,10 +80,13 @@ class StdioSession:
         is_first = self._era is None
         era = self._era = self._era or opened_by(method, params, self._answers)
         era.admit(method, params)
-        if method == CALL:
+        if method == CALL or method in TASK_METHODS:
             if is_first:
                 self._note(era)
-            self.calls.start(id, params, era)
+            if method == CALL:
+                self.calls.start(id, params, era)
+            else:
+                self.calls.start_about_task(id, method, params, era)
             return True
         result = era.result(method, params)
         self._note(era)

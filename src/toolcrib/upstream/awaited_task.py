@@ -18,12 +18,11 @@ from toolcrib.calls.interim_result import read_questions, unanswerable
 from toolcrib.errors import ToolExecutionError
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.asking import can_answer
-from toolcrib.model.call import Progress, ToolCall, ToolResult
+from toolcrib.model.call import TASK, Progress, ToolCall, ToolResult
 from toolcrib.model.reading import Era
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.wire.jsonrpc import Json, RpcError, rpc_error
 
-TASK = "task"
 USUAL_PAUSE_SECONDS = 1.0
 SHORTEST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 30.0
@@ -71,7 +70,7 @@ def begun_task(result: ToolResult, era: Era) -> TaskState | None:
     if not result.is_object:
         return None
     if era == "modern":
-        return _state(result.raw) if result.result_type == TASK else None
+        return _state(result.raw) if result.is_task else None
     task = result.members.get(TASK)
     return None if task is None or "content" in result.members else _state(task)
 

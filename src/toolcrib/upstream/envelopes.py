@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.model.asking import InputRound
+from toolcrib.model.asking import TASKS_EXTENSION, InputRound
 from toolcrib.model.call import ToolCall
 from toolcrib.model.reading import Era
 from toolcrib.upstream.asked_back import CAPABILITIES
@@ -22,7 +22,6 @@ from toolcrib.wire.protocol import (
     MCP_PROTOCOL_VERSION_HEADER,
     PROTOCOL_VERSION_META_KEY,
     RESERVED_META_PREFIX,
-    TASKS_EXTENSION,
 )
 
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - a protocol field, not a secret
@@ -94,7 +93,8 @@ def _capabilities(call: ToolCall) -> Mapping[str, Any]:
         if isinstance(extensions, Mapping)
         else {}
     )
-    wanted = {**others, TASKS_EXTENSION: {}} if call.as_task else others
+    is_relayed = call.conversation is not None and call.conversation.takes_tasks
+    wanted = {**others, TASKS_EXTENSION: {}} if call.as_task or is_relayed else others
     kept = {name: value for name, value in declared.items() if name != "extensions"}
     return {**kept, "extensions": wanted} if wanted or isinstance(extensions, Mapping) else kept
 

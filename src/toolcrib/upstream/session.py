@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+import msgspec
+
 from toolcrib.errors import (
     CallTimeout,
     ServerConnectionError,
@@ -17,7 +19,7 @@ from toolcrib.errors import (
     ToolsListFailed,
 )
 from toolcrib.model.advice import OUTCOME_UNKNOWN
-from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.call import TaskRequest, ToolCall, ToolResult
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
@@ -119,6 +121,8 @@ class Session:
 
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
         """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
+        if call.task is not None:
+            return await self._about_task(call, call.task, timeout_seconds)
         name = call.target.upstream_name if call.target is not None else call.tool
         request_id = self._next_id()
         params = self._envelope.call_params(call, name, request_id)
@@ -133,7 +137,9 @@ class Session:
                             request_id, "tools/call", params, self._envelope.call_headers(call, name)
                         )
                     )
-                    if (task := begun_task(result, self.identity.era)) is not None:
+                    is_relayed = call.conversation is not None and call.conversation.takes_tasks
+                    task = begun_task(result, self.identity.era)
+                    if task is not None and not (is_relayed and self.identity.era == "modern"):
                         return await self._awaited(task, call, running, clock)
         except TimeoutError:
             raise CallTimeout(
@@ -148,6 +154,21 @@ class Session:
                 error.message, server=self._server, rpc_code=error.code, data=error.data
             ) from error
         return result
+
+    async def _about_task(self, call: ToolCall, task: TaskRequest, timeout_seconds: float) -> ToolResult:
+        """What the server says to a question of a client about a task."""
+        more = {} if task.responses is None else {"inputResponses": msgspec.Raw(task.responses)}
+        params = self._envelope.task_params(call, {"taskId": task.id, **more})
+        headers = self._envelope.headers(task.method, task.id)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return ToolResult(await self.link.request(self._next_id(), task.method, params, headers))
+        except TimeoutError:
+            raise CallTimeout(f"no answer within {timeout_seconds:g} s", server=self._server) from None
+        except RpcError as error:
+            raise ToolExecutionError(
+                error.message, server=self._server, rpc_code=error.code, data=error.data
+            ) from error
 
     async def _awaited(self, task: TaskState, call: ToolCall, running: RunningRequest, clock: CallClock) -> ToolResult:
         """The result of a task; one that nobody waits for any more is cancelled on the server."""

@@ -31,7 +31,5 @@ UNSUPPORTED_PROTOCOL_VERSION = -32022
 MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
 URL_ELICITATION_REQUIRED = -32042
 
-# An extension of 2026-07-28: a server may answer a call with a task.
-TASKS_EXTENSION = f"{RESERVED_META_PREFIX}tasks"
 ROOTS_CHANGED = "notifications/roots/list_changed"
 ELICITATION_COMPLETE = "notifications/elicitation/complete"

@@ -139,7 +139,42 @@ TOOLS = {
         *(later, capabilities, die, sign_in, needs_model, form_of_all),
     )
 }
-DEFINITIONS = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
+DEFINITIONS = [{"name": name, "inputSchema": {"type": "object"}} for name in (*TOOLS, "work")]
+
+
+TASKS = "io.modelcontextprotocol/tasks"
+task = {"taskId": "task 1", "createdAt": "2026-01-01T00:00:00Z", "ttlMs": 60000, "pollIntervalMs": 50}
+
+
+def work(id):
+    """A tool that runs as a task only: it works, asks for a name, and ends with it."""
+    if TASKS not in declared.get("extensions", {}):
+        data = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        say(id=id, error={"code": -32021, "message": "tasks are needed", "data": data})
+        return
+    task.update(status="working", lastUpdatedAt="0")
+    say(id=id, result={"resultType": "task", **task})
+
+
+def look_at_task(id, params):
+    if params["taskId"] != task["taskId"]:
+        say(id=id, error={"code": -32602, "message": "no such task"})
+        return
+    if task["status"] == "working":
+        task.update(status="input_required", inputRequests={"who": form("What is your name?")})
+    say(id=id, result={"resultType": "complete", **task})
+
+
+def update_task(id, params):
+    del task["inputRequests"]
+    text = json.dumps(params["inputResponses"]["who"]["content"])
+    task.update(status="completed", result={"content": [{"type": "text", "text": text}]})
+    say(id=id, result={"resultType": "complete"})
+
+
+def cancel_task(id, _):
+    task.update(status="cancelled")
+    say(id=id, result={"resultType": "complete"})
 
 
 def go_on(id, running, answers):
@@ -186,7 +221,9 @@ def call(id, params):
     state, answers = params.get("requestState"), params.get("inputResponses") or {}
     if ERA == "modern":
         note_capabilities(params["_meta"][CAPABILITIES])
-    if state is None:
+    if params["name"] == "work":
+        work(id)
+    elif state is None:
         go_on(id, TOOLS[params["name"]](params.get("arguments") or {}), None)
     elif state not in waiting:
         say(id=id, error={"code": -32602, "message": "unknown state"})
@@ -219,6 +256,9 @@ def discover(id, _):
 METHODS = {
     "tools/list": lambda id, _: say(id=id, result={"tools": DEFINITIONS}),
     "tools/call": call,
+    "tasks/get": look_at_task,
+    "tasks/update": update_task,
+    "tasks/cancel": cancel_task,
     **({"server/discover": discover} if ERA == "modern" else {"initialize": initialize}),
 }
 
