@@ -217,7 +217,9 @@ class Gateway:
         Only a tool that changes nothing is called, once, or a second time where the first arguments taught nothing.
         """
         visible = await self._find(*split_id(server, tool), LIBRARY)
-        return None if visible is None else await self._introspector.output_schema(visible)
+        return (
+            None if visible is None or visible.tool.kind != "tool" else await self._introspector.output_schema(visible)
+        )
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""

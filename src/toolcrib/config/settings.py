@@ -273,6 +273,12 @@ class Settings:
         1000,
         "How many entries of a server's tool list are looked at; the rest is left out and reported.",
     )
+    max_items_per_server: int = count(
+        "maxItemsPerServer",
+        1000,
+        "How many prompts, how many resources and how many templates of a server are looked at; the rest is left out and "
+        "reported.",
+    )
     max_tool_list_bytes: int = size(
         "maxToolListBytes",
         4 * MIB,

@@ -13,8 +13,10 @@ from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.answer_rounds import AnswerRounds
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.fill_template import FillTemplate
 from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.item_results import ItemResults
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.question_rules import QuestionRules, rules_for
@@ -148,6 +150,8 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
                 declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
+            FillTemplate(workspace.view),
+            ItemResults(),
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             GuardQuestions(rules_of, lambda: workspace.settings.question_seconds),
             Retry(),

@@ -70,6 +70,8 @@ class ToolCall:
     conversation: Conversation | None = None
     # Set where the call goes on after an interim result of its server.
     round: InputRound | None = None
+    # Whether a prompt or a resource is wanted as the server gives it, and not as the result of a tool.
+    is_verbatim: bool = False
 
 
 class _Kind(msgspec.Struct):

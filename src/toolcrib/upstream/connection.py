@@ -10,13 +10,14 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.asking import Conversation, QuestionKind
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
+from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
@@ -156,9 +157,11 @@ class Connection:
             self.callers.add((caller.name, caller.session))
 
     async def read(self) -> ServerReading:
-        """The server's identity and tools, as they are now."""
-        seconds = self._policy.list_seconds
-        return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
+        """The server's identity, its tools and what else it offers, as they are now; of a peer only what is for others."""
+        seconds, limits = self._policy.list_seconds, self._policy.limits
+        if self.spec.origin.source == FROM_PEER:
+            limits = replace(limits, items=0)
+        return await self._with_session(lambda session: session.read(limits, seconds))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""

@@ -6,11 +6,13 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
+from toolcrib.model.items import request_of
+from toolcrib.model.reading import ITEM_LISTS, Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.envelopes import RequestEnvelope
 from toolcrib.upstream.inbox import Inbox
@@ -24,6 +26,9 @@ from toolcrib.wire.mirrored_headers import annotation_problem
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
+# What is left for the other lists where the tools took nearly all of the time.
+LEAST_LIST_SECONDS = 1.0
+_LIST_METHODS: Mapping[ListKind, str] = {"templates": "resources/templates/list"}
 
 
 class Session:
@@ -68,9 +73,31 @@ class Session:
         return cls(server, link, inbox, identity, envelope, next_id)
 
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
-        """The server's identity and its whole tool list."""
+        """The server's identity and its whole tool list; with it, as far as they can be had in time, its other items."""
+        until = asyncio.get_running_loop().time() + timeout_seconds
         listed = await self._listed("tools", limits, timeout_seconds)
-        return ServerReading(self.identity, tuple(listed.definitions), listed.ttl_seconds, tuple(listed.warnings))
+        others = await asyncio.gather(*(self._others(kind, limits, until) for kind in self._item_lists(limits)))
+        return ServerReading(
+            self.identity,
+            tuple(listed.definitions),
+            listed.ttl_seconds,
+            tuple(warning for one in (listed, *others) for warning in one.warnings),
+            tuple((ITEM_LISTS[one.kind], definition) for one in others for definition in one.definitions),
+        )
+
+    def _item_lists(self, limits: ListLimits) -> list[ListKind]:
+        """What the server says that it has besides tools."""
+        declared = self.identity.capabilities if limits.items else {}
+        kinds: list[ListKind] = ["prompts"] if "prompts" in declared else []
+        return [*kinds, "resources", "templates"] if "resources" in declared else kinds
+
+    async def _others(self, kind: ListKind, limits: ListLimits, until: float) -> ListedItems:
+        """One list besides the tools; a server that fails in this still has its tools."""
+        left = max(LEAST_LIST_SECONDS, until - asyncio.get_running_loop().time())
+        try:
+            return await self._listed(kind, replace(limits, tools=limits.items), left)
+        except (ToolsListFailed, CallTimeout) as failure:
+            return ListedItems(kind, warnings=[f"its {kind} are not known: {failure.message}"])
 
     async def list_items(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ServerListing:
         """Everything of one kind that the server has."""
@@ -78,7 +105,7 @@ class Session:
         return ServerListing(self.identity, tuple(listed.definitions), tuple(listed.warnings))
 
     async def _listed(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ListedItems:
-        method = f"{kind}/list"
+        method = _LIST_METHODS.get(kind, f"{kind}/list")
 
         async def fetch_page(params: Mapping[str, object]) -> Json:
             return await self._request(method, params)
@@ -108,8 +135,10 @@ class Session:
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
         """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
         name = call.target.upstream_name if call.target is not None else call.tool
+        kind = call.target.tool.kind if call.target is not None else "tool"
+        method, members = request_of(kind, name, call.raw_arguments)
         request_id = self._next_id()
-        params = self._envelope.call_params(call, name, request_id)
+        params = self._envelope.call_params(call, members, request_id)
         try:
             async with asyncio.timeout(None) as patience:
                 clock = CallClock(patience, timeout_seconds)
@@ -117,7 +146,7 @@ class Session:
                     await self._ask_for_logs()
                     clock.renew()
                     raw = await self.link.request(
-                        request_id, "tools/call", params, self._envelope.call_headers(call, name)
+                        request_id, method, params, self._envelope.call_headers(call, method, name)
                     )
         except TimeoutError:
             raise CallTimeout(

@@ -6,10 +6,11 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.items import MOST_NAME_CHARACTERS
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import Tool
 from toolcrib.model.visible_tool import VisibleTool
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # only names of types: see `SearchIndex`
     from toolcrib.search.explain import Explanation
 
 log = logging.getLogger(__name__)
+
+ITEM_SHARE = 0.9
 
 Passes = Callable[[VisibleTool], bool]
 Found = tuple[VisibleTool, float]
@@ -51,7 +54,10 @@ class ToolSearch:
         passes: Passes | None = None,
         caller: Caller = LIBRARY,
     ) -> list[Found]:
-        """The best matches, most relevant first: tools the caller may use, or all where `include_disabled`, that pass."""
+        """The best matches, most relevant first: tools the caller may use, or all where `include_disabled`, that pass.
+
+        Prompts and resources are ranked among themselves, and stand behind tools that are as relevant.
+        """
         self._bring_up_to_date()
         group = None if server is None else self._groups.get(server, "")
 
@@ -59,11 +65,21 @@ class ToolSearch:
             visible = self._view.find(tool.server, tool.name, caller)
             return visible is not None and (visible.enabled or include_disabled) and (passes is None or passes(visible))
 
-        matches = self.index.index.search(
-            query, server=group, among=self._groups.values(), limit=limit, allowed=allowed
-        )
-        found = ((self._view.find(match.tool.server, match.tool.name, caller), match.relevance) for match in matches)
-        return [(visible, relevance) for visible, relevance in found if visible is not None]
+        def found(may_be: Callable[[Tool], bool]) -> list[Found]:
+            matches = self.index.index.search(
+                query, server=group, among=self._groups.values(), limit=limit, allowed=may_be
+            )
+            seen = ((self._view.find(match.tool.server, match.tool.name, caller), match.relevance) for match in matches)
+            return [(visible, relevance) for visible, relevance in seen if visible is not None]
+
+        tools = found(lambda tool: tool.kind == "tool" and allowed(tool))
+        if not any(map(self._has_items, self._view.specs if server is None else [server])):
+            return tools
+        return _behind(tools, found(lambda tool: tool.kind != "tool" and allowed(tool)))[:limit]
+
+    def _has_items(self, server: str) -> bool:
+        record = self._view.record(server)
+        return record is not None and record.item_count > 0
 
     def select(
         self,
@@ -74,9 +90,12 @@ class ToolSearch:
         include_disabled: bool = False,
         caller: Caller = LIBRARY,
     ) -> list[Found]:
-        """All tools that pass, in the order of servers and names, as good as each other."""
+        """All tools that pass, and the prompts and resources behind them, by servers and names, as good as each other."""
         servers = [name for name in self._view.specs if server in {None, name}]
-        tools = (one for name in servers for _, one in sorted(self._view.tools(name, caller).items()))
+        offered = chain(
+            (self._view.tools(name, caller) for name in servers), (self._view.items(name, caller) for name in servers)
+        )
+        tools = (one for own in offered for _, one in sorted(own.items()))
         passed = (
             visible
             for visible in tools
@@ -132,14 +151,15 @@ class ToolSearch:
         spec, record = self._view.specs.get(server), self._view.record(server)
         if spec is None:
             told: Sequence[object] = [tool.fingerprint for tool in self._view.built_in]
-        elif record is None or not record.tool_count:
+        elif record is None or not (record.tool_count or record.item_count):
             told = (spec.declared_tools,)
         else:
             told = (record.launch_key, record.read_at, record.tool_count)
         return _digest((self.index.max_tools, told))
 
     def _searchable_tools(self, server: str) -> Iterable[Tool]:
-        visible = self._view.tools(server).values()
+        items = (one for name, one in self._view.items(server).items() if len(name) <= MOST_NAME_CHARACTERS)
+        visible = chain(self._view.tools(server).values(), items)
         return [one.tool for one in visible if one.availability.is_searchable]
 
     def _tags(self, tool: Tool) -> tuple[str, ...]:
@@ -156,6 +176,12 @@ class ToolSearch:
             log.warning(
                 "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
             )
+
+
+def _behind(tools: Sequence[Found], items: Sequence[Found]) -> list[Found]:
+    """Both by relevance; who searches mostly looks for something to do, so what is no tool counts a little less."""
+    lesser = [(one, relevance if relevance == 1.0 else round(relevance * ITEM_SHARE, 2)) for one, relevance in items]
+    return sorted([*tools, *lesser], key=lambda found: -found[1])
 
 
 def _digest(told: object) -> str:
