@@ -33,7 +33,8 @@ CAPABILITIES = {"tools": {}, "prompts": {"listChanged": True}, "resources": {"su
 
 def library(name: str = "library", era: Literal["modern", "legacy"] = "modern", **more: Any) -> FakeServer:
     """A server with two prompts, two resources and two templates; it answers addresses that it did not list, too."""
-    server = FakeServer(name, [tool("borrow_book", "Lend a book out.")], era, capabilities=CAPABILITIES, **more)
+    offered = {"capabilities": CAPABILITIES, **more}
+    server = FakeServer(name, [tool("borrow_book", "Lend a book out.")], era, **offered)
     server.methods = {
         "prompts/list": lambda _: {"prompts": [REVIEW, PICTURE]},
         "resources/list": lambda _: {"resources": [README, LOGO]},

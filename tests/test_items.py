@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from tests.fakes import FakeServer, spec, tool
 from tests.gateways import read_counter
 from tests.items import IMAGE, ODD, PICTURE, README, library
 from toolcrib import Gateway
+from toolcrib.config.paths import Paths
 from toolcrib.model.caller import Caller
 from toolcrib.model.tool_rule import ToolRule
-from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, RpcError
 
 ERAS = ("modern", "legacy")
@@ -277,3 +280,138 @@ async def test_items_are_not_counted_or_listed_as_tools() -> None:
         tools = await gateway.list_tools("library")
 
     assert (server.tool_count, server.enabled_count, len(tools)) == (1, 1, 1)
+
+
+# -- the built-in tools
+
+
+async def test_prompts_and_resources_of_all_servers_are_listed() -> None:
+    async with read_counter(library(), library("annex")) as gateway:
+        prompts = await execute(gateway, "list_prompts", server="toolcrib")
+        resources = await ask(
+            gateway, "execute_tool", server="toolcrib", tool="list_resources", arguments={"server": "annex"}
+        )
+        unknown = await ask(
+            gateway, "execute_tool", server="toolcrib", tool="list_resources", arguments={"server": "nope"}
+        )
+
+    listed = prompts["result"]["prompts"]
+    assert [(one["server"], one["name"]) for one in listed] == [
+        ("library", "prompt:review"),
+        ("library", "prompt:picture"),
+        ("annex", "prompt:review"),
+        ("annex", "prompt:picture"),
+    ]
+    assert listed[0]["summary"] == "Asks for a code review of a change."
+    assert [one["name"] for one in resources["result"]["resources"]] == [
+        "resource:file:///work/README.md",
+        "resource:file:///work/logo.png",
+        "resource:db://tables/{table}",
+        "resource:db://parts/{path*}",
+    ]
+    assert unknown["error"]["code"] == "SERVER_NOT_FOUND"
+
+
+async def test_a_long_list_of_resources_comes_in_pages() -> None:
+    server = library()
+    many = [{"uri": f"file:///{number}", "name": f"file {number}"} for number in range(300)]
+    server.methods["resources/list"] = lambda _: {"resources": many}
+    seen: list[str] = []
+    async with read_counter(server) as gateway:
+        offset: int | None = 0
+        while offset is not None:
+            page = (await execute(gateway, "list_resources", server="toolcrib", offset=offset))["result"]
+            seen += [one["name"] for one in page["resources"]]
+            offset = page.get("next")
+
+    assert len(seen) == len(set(seen)) == 302
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_link_in_a_result_can_be_read(era: Any) -> None:
+    server = library(era=era)
+    link = {"type": "resource_link", "uri": "file:///new/report.txt", "name": "report"}
+    server.tools["borrow_book"] = lambda _: {"content": [link]}
+    async with read_counter(server) as gateway:
+        lent = await gateway.execute_tool("library", "borrow_book")
+        assert lent.result is not None
+        uri = lent.result.content[0]["uri"]
+        arguments = {"server": "library", "uri": uri}
+        answer = await ask(gateway, "execute_tool", server="toolcrib", tool="read_resource", arguments=arguments)
+
+    assert answer == "content of file:///new/report.txt"
+
+
+async def test_a_prompt_is_got_with_arguments_as_an_object_or_as_text() -> None:
+    asked: dict[str, Any] = {"server": "library", "name": "review"}
+    async with read_counter(library()) as gateway:
+        whole = await ask(
+            gateway,
+            "execute_tool",
+            server="toolcrib",
+            tool="get_prompt",
+            arguments={**asked, "arguments": {"change": "a"}},
+        )
+        written = await ask(
+            gateway,
+            "execute_tool",
+            server="toolcrib",
+            tool="get_prompt",
+            arguments={**asked, "arguments": '{"change": "a"}'},
+        )
+        lacking = await ask(gateway, "execute_tool", server="toolcrib", tool="get_prompt", arguments=asked)
+        nameless = await ask(gateway, "execute_tool", server="toolcrib", tool="get_prompt", arguments={})
+
+    assert whole == written
+    assert whole["result"]["messages"][0]["content"]["text"] == 'Review {"change": "a"}'
+    assert "change" in lacking["error"]["message"]
+    assert "name" in nameless["error"]["message"]
+
+
+async def test_rules_hold_for_what_built_in_tools_read_and_for_the_tools_themselves() -> None:
+    server = library()
+    rules = (ToolRule(("resource:file:*",), enabled=False), ToolRule(("toolcrib:get_prompt",), enabled=False))
+    async with read_counter(server, tool_rules=rules) as gateway:
+        file = await gateway.execute_tool("toolcrib", "read_resource", {"server": "library", "uri": "file:///a"})
+        prompt = await gateway.execute_tool("toolcrib", "get_prompt", {"server": "library", "name": "picture"})
+        listed = await gateway.list_items("resource")
+
+    assert file.error is not None
+    assert prompt.error is not None
+    assert (file.error.code, prompt.error.code) == ("TOOL_DISABLED", "TOOL_DISABLED")
+    assert listed == []
+    assert server.count("resources/read") + server.count("prompts/get") == 0
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_values_are_suggested_for_an_argument(era: Any) -> None:
+    server = library(era=era)
+    async with read_counter(server, library("mute", capabilities={"prompts": {}})) as gateway:
+        table = await gateway.complete("library", "resource:db://tables/{table}", "table", "bo")
+        nothing = await execute(gateway, "complete", server="toolcrib")
+        word = await ask(
+            gateway,
+            "execute_tool",
+            server="toolcrib",
+            tool="complete",
+            arguments={"server": "library", "ref": "prompt:review", "argument": "tone", "value": "s"},
+        )
+        mute = await gateway.complete("mute", "prompt:review", "tone", "s")
+
+    assert "server" in nothing["error"]["message"]
+    assert table["values"] == ["books", "borrowers"]
+    assert word["result"]["values"] == ["shelves"]
+    assert mute["values"] == []
+    refs = [params["ref"] for method, params in server.heard if method == "completion/complete"]
+    assert refs == [
+        {"type": "ref/resource", "uri": "db://tables/{table}"},
+        {"type": "ref/prompt", "name": "review"},
+    ]
+
+
+async def test_what_is_read_is_in_the_audit_log_under_its_servers_name() -> None:
+    async with read_counter(library()) as gateway:
+        await gateway.execute_tool("toolcrib", "read_resource", {"server": "library", "uri": "file:///a"})
+
+    lines = Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines()
+    assert [(line["server"], line["tool"]) for line in map(json.loads, lines)] == [("library", "resource:file:///a")]

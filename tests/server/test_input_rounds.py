@@ -17,7 +17,8 @@ from tests.gateways import read_counter
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
 from toolcrib.server.input_rounds import ModernClient
-from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.wire.jsonrpc import RpcError
 
 AGENT = Caller("agent", "stdio", "stdio:agent", session="s-1")

@@ -16,6 +16,8 @@ _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 _GROUPS = frozenset(key.split(".")[0] for key in SCALARS_BY_KEY if "." in key)
 # Groups that may be written as true or false instead: that is what their `enabled` is.
+# Words that YAML takes for true and false.
+_SWITCH_WORDS = {True: "on", False: "off"}
 _SWITCHES = frozenset({"engine", "peers"})
 
 
@@ -134,6 +136,8 @@ def _converted(scalar: Scalar, value: Any) -> Any:
         case "flag":
             return _require(value, isinstance(value, bool))
         case "text":
+            if isinstance(value, bool) and set(_SWITCH_WORDS.values()) <= set(scalar.choices):
+                return _SWITCH_WORDS[value]
             allowed = value in scalar.choices if scalar.choices else bool(value) or value == scalar.default
             return _require(value, isinstance(value, str) and allowed)
         case "texts":

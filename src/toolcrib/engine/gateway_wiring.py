@@ -28,6 +28,7 @@ from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.from_settings import call_limit
+from toolcrib.engine.item_tools import item_tools
 from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
@@ -125,6 +126,7 @@ def wired_gateway(
         hints=engine.registry,
         state_key=engine.state_key,
     )
+    built_in.add(item_tools(gateway))
     return gateway
 
 

@@ -20,7 +20,8 @@ Members = dict[str, msgspec.Raw]
 PREVIEW_CHARACTERS = 2_000
 READ_MORE = "To read more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
 _HOP_META = b"io.modelcontextprotocol/"
-_HOP_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
+_CACHE_HINTS = frozenset({"ttlMs", "cacheScope"})
+_HOP_MEMBERS = _CACHE_HINTS | {"resultType"}
 _INTERIM_MEMBERS = frozenset({"resultType", "inputRequests", "requestState"})
 _OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')
 _validate_json = msgspec.json.Decoder(msgspec.Raw).decode
@@ -40,7 +41,7 @@ _block = msgspec.json.Decoder(_Block).decode
 
 def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -> Members:
     """The members of the answer to `execute_tool`; nothing of the payload is decoded and encoded again."""
-    members = {"content": msgspec.Raw(b"[]")} | _passed_on(result)
+    members = {"content": msgspec.Raw(b"[]")} | passed_on(result)
     if shape == "passthrough":
         return members
     return _bounded_structure(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
@@ -49,7 +50,7 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
 def interim_members(result: ToolResult) -> Members:
     """The members of what a server answers before there is a result, as they came."""
     kept = {name: value for name, value in result.members.items() if name in _INTERIM_MEMBERS}
-    meta = _passed_on(result).get("_meta")
+    meta = passed_on(result).get("_meta")
     return kept if meta is None else kept | {"_meta": meta}
 
 
@@ -58,9 +59,9 @@ def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: i
     answer = text_result(failure_json(_bounded_error(error, max_bytes, keep)), is_error=True)
     if result is None:
         return answer
-    passed_on = _passed_on(result)
-    kept = {name: passed_on[name] for name in ("_meta", "structuredContent") if name in passed_on}
-    return _bounded_structure(_followed_by(_other_blocks(passed_on), answer) | kept, result, max_bytes, keep)
+    own = passed_on(result)
+    kept = {name: own[name] for name in ("_meta", "structuredContent") if name in own}
+    return _bounded_structure(_followed_by(_other_blocks(own), answer) | kept, result, max_bytes, keep)
 
 
 def _worded(result: ToolResult, members: Members, shape: Shape, max_bytes: int, keep: Keep) -> Members:
@@ -96,9 +97,10 @@ def _bounded_structure(answer: Members, result: ToolResult, max_bytes: int, keep
     return kept | {"content": msgspec.Raw(b"%b,%b" % (bytes(kept["content"])[:-1], note[1:]))}
 
 
-def _passed_on(result: ToolResult) -> Members:
-    """The members less what belongs to the hop between the server and us."""
-    members = {name: value for name, value in result.members.items() if name not in _HOP_MEMBERS}
+def passed_on(result: ToolResult, *, keep_hints: bool = False) -> Members:
+    """The members less what belongs to the hop between the server and us; how long it may be kept can be for both."""
+    dropped = _HOP_MEMBERS - _CACHE_HINTS if keep_hints else _HOP_MEMBERS
+    members = {name: value for name, value in result.members.items() if name not in dropped}
     meta = members.get("_meta", msgspec.Raw(b""))
     if _HOP_META in bytes(meta) and bytes(meta).lstrip().startswith(b"{"):
         kept = {name: value for name, value in _members(meta).items() if not name.startswith(_HOP_META.decode())}

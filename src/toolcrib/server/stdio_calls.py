@@ -19,12 +19,13 @@ from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
 from toolcrib.server.input_rounds import ModernClient
-from toolcrib.server.meta_tools import MetaTools, Request
-from toolcrib.server.protocol_eras import ProtocolEra
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.protocol_eras import CALL, ProtocolEra
 from toolcrib.server.request_params import RequestParams
+from toolcrib.server.requests import Request
 from toolcrib.server.session_journal import Journal
 from toolcrib.wire import jsonrpc
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, Json, RequestId, RpcError
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RequestId, RpcError
 
 _encode = msgspec.json.Encoder().encode
 _LOST = failure_json(
@@ -51,9 +52,9 @@ class StdioCalls:
         # The latest call with each id: a client may use one twice, though it should not.
         self._by_id: dict[RequestId, asyncio.Task[None]] = {}
 
-    def start(self, id: RequestId, params: RequestParams, era: ProtocolEra) -> None:
-        """Start a call that the era of the connection admits; raises RpcError where it names no tool."""
-        if not isinstance(params.name, str):
+    def start(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
+        """Start a request that the era of the connection admits and that takes time; raises RpcError for a call without a tool."""
+        if method == CALL and not isinstance(params.name, str):
             raise RpcError(INVALID_PARAMS, "tools/call: name must be a string")
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
@@ -64,14 +65,18 @@ class StdioCalls:
             request = replace(request, modern=client)
         else:
             request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
-        task = asyncio.create_task(self._run(id, params.name, params.arguments_json, request, modern=modern))
+        task = asyncio.create_task(self._run(id, method, params, request))
         self._tasks.add(task)
         self._by_id[id] = task
-        self._journal.started(id)
+        self._journal.started(id, "" if method == CALL else method)
         task.add_done_callback(lambda _: self._forget(id, task))
 
-    def give_up(self, id: RequestId, era: ProtocolEra | None) -> None:
-        """Answer a call that ran in an engine that is gone."""
+    def give_up(self, id: RequestId, era: ProtocolEra | None, method: str = "") -> None:
+        """Answer a call, or another request, that ran in an engine that is gone."""
+        if method:
+            self._write(jsonrpc.error_response(id, INTERNAL_ERROR, f"the gateway was ended during {method}: ask again"))
+            self._journal.ended(id)
+            return
         members = render.text_result(_LOST, is_error=True)
         is_modern = era is not None and era.era == "modern"
         self._write(*jsonrpc.response_parts(id, stamped(members) if is_modern else members))
@@ -95,10 +100,13 @@ class StdioCalls:
         await asyncio.gather(*left, return_exceptions=True)
         await self._meta_tools.close()
 
-    async def _run(self, id: RequestId, name: str, arguments: bytes, request: Request, *, modern: bool) -> None:
+    async def _run(self, id: RequestId, method: str, params: RequestParams, request: Request) -> None:
         try:
-            members = await self._meta_tools.call(name, arguments, request)
-            self._write(*jsonrpc.response_parts(id, stamped(members) if modern else members))
+            if method == CALL:
+                members = await self._meta_tools.call(params.name, params.arguments_json, request)
+            else:
+                members = await self._meta_tools.native.answer(method, params, request)
+            self._write(*jsonrpc.response_parts(id, stamped(members) if request.is_modern else members))
         except RpcError as error:
             self._write(jsonrpc.error_response(id, error.code, error.message, error.data))
         self._journal.ended(id)

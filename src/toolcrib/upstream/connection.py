@@ -136,6 +136,16 @@ class Connection:
             with self._for(call):
                 return await self._with_session(work)
 
+    async def ask(self, caller: Caller, method: str, params: Mapping[str, object], seconds: float) -> bytes:
+        """What the server answers to anything but a call, connecting first if need be."""
+
+        async def work(session: Session) -> bytes:
+            self._called = True
+            self._note(caller)
+            return await session.ask(method, params, seconds)
+
+        return await self._with_session(work)
+
     @contextmanager
     def _for(self, call: ToolCall) -> Iterator[None]:
         """While the server is started for this call, it may ask the client already."""

@@ -160,6 +160,18 @@ class Session:
             ) from error
         return ToolResult(raw)
 
+    async def ask(self, method: str, params: Mapping[str, object], timeout_seconds: float) -> bytes:
+        """What the server answers to a request that is neither a call nor a list."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return bytes(await self._request(method, params))
+        except TimeoutError:
+            raise CallTimeout(f"no answer within {timeout_seconds:g} s", server=self._server) from None
+        except RpcError as error:
+            raise ToolExecutionError(
+                error.message, server=self._server, rpc_code=error.code, data=error.data
+            ) from error
+
     async def hear_changes(self) -> None:
         """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""
         tools = self.identity.capabilities.get("tools")
