@@ -42,7 +42,7 @@ class NativeClient:
 
     async def raw(self, method: str, **params: Any) -> dict[str, Any]:
         self.number += 1
-        given = {**params, "_meta": META} if self.era == "modern" else params
+        given = {"_meta": META, **params} if self.era == "modern" else params
         await self.peer.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": given})
         return next(answer for answer in self.peer.answers if answer.get("id") == self.number)
 
@@ -331,3 +331,61 @@ def test_a_request_of_a_lost_engine_is_answered_by_an_error() -> None:
     session.resume(progress)
 
     assert [(one["id"], "error" in one) for one in written] == [(1, False), ("two", True)]
+
+
+# -- input rounds
+
+
+async def test_a_prompt_that_asks_first_is_answered_in_rounds_by_a_new_client() -> None:
+    server = library()
+    server.methods["prompts/get"] = _asking_prompt
+    able = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    async with read_counter(server) as gateway:
+        client = NativeClient(OurPeer(gateway), "modern")
+        first = await client.ask("prompts/get", name="library__picture", _meta=able)
+        answers = {"who": {"action": "accept", "content": {"name": "Ann"}}}
+        again = {"inputResponses": answers, "requestState": first["requestState"]}
+        second = await client.ask("prompts/get", name="library__picture", _meta=able, **again)
+        other = await client.refusal(
+            "prompts/get", name="library__review", _meta=able, arguments={"change": "a"}, **again
+        )
+
+    assert first["resultType"] == "input_required"
+    assert first["inputRequests"]["who"]["params"]["message"] == "library asks: Who?"
+    assert first["requestState"] != "of the server"
+    assert second["messages"][0]["content"]["text"] == "Hello Ann"
+    assert second["resultType"] == "complete"
+    assert other["code"] == INVALID_PARAMS  # the state was sealed for another prompt
+
+
+async def test_a_prompt_that_asks_is_driven_for_a_program() -> None:
+    server = library()
+    server.methods["prompts/get"] = _asking_prompt
+    asked: list[str] = []
+
+    async def answer(question: Any) -> dict[str, Any]:
+        asked.append(json.loads(question.params)["message"])
+        return {"action": "accept", "content": {"name": "Bob"}}
+
+    async with read_counter(server) as gateway:
+        outcome = await gateway.execute_tool(
+            "toolcrib",
+            "get_prompt",
+            {"server": "library", "name": "picture"},
+            ask=answer,
+            capabilities={"elicitation": {"form": {}}},
+        )
+
+    assert asked == ["library asks: Who?"]
+    assert "Hello Bob" in str(outcome.value)
+
+
+def _asking_prompt(params: dict[str, Any]) -> dict[str, Any]:
+    answers = params.get("inputResponses")
+    if answers is None:
+        form = {"type": "object", "properties": {"name": {"type": "string"}}}
+        question = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": form}}
+        return {"resultType": "input_required", "inputRequests": {"who": question}, "requestState": "of the server"}
+    assert params["requestState"] == "of the server"
+    said = f"Hello {answers['who']['content']['name']}"
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from toolcrib.model.items import MOST_NAME_CHARACTERS
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import Tool
 from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.search.group_names import ASIDE
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.search_index import SearchIndex
 
@@ -36,6 +37,8 @@ class ToolSearch:
         self._max_enabled = max_enabled
         self._view = view
         self._groups: dict[str, str] = {}
+        # Prompts and resources of those servers that have some.
+        self._item_groups: dict[str, str] = {}
         self._waiting: deque[str] = deque()
         # The state of the view and of the catalog that the index was last compared with, and how much it could hold.
         self._compared: tuple[int, int, int] | None = None
@@ -59,27 +62,23 @@ class ToolSearch:
         Prompts and resources are ranked among themselves, and stand behind tools that are as relevant.
         """
         self._bring_up_to_date()
-        group = None if server is None else self._groups.get(server, "")
 
         def allowed(tool: Tool) -> bool:
             visible = self._view.find(tool.server, tool.name, caller)
             return visible is not None and (visible.enabled or include_disabled) and (passes is None or passes(visible))
 
-        def found(may_be: Callable[[Tool], bool]) -> list[Found]:
+        def found(groups: Mapping[str, str], *, aside: bool) -> list[Found]:
+            group = None if server is None else groups.get(server, "")
             matches = self.index.index.search(
-                query, server=group, among=self._groups.values(), limit=limit, allowed=may_be
+                query, server=group, among=groups.values(), limit=limit, allowed=allowed, aside=aside
             )
             seen = ((self._view.find(match.tool.server, match.tool.name, caller), match.relevance) for match in matches)
             return [(visible, relevance) for visible, relevance in seen if visible is not None]
 
-        tools = found(lambda tool: tool.kind == "tool" and allowed(tool))
-        if not any(map(self._has_items, self._view.specs if server is None else [server])):
+        tools = found(self._groups, aside=False)
+        if not (self._item_groups if server is None else server in self._item_groups):
             return tools
-        return _behind(tools, found(lambda tool: tool.kind != "tool" and allowed(tool)))[:limit]
-
-    def _has_items(self, server: str) -> bool:
-        record = self._view.record(server)
-        return record is not None and record.item_count > 0
+        return _behind(tools, found(self._item_groups, aside=True))[:limit]
 
     def select(
         self,
@@ -106,7 +105,7 @@ class ToolSearch:
     def explain(self, query: str, found: VisibleTool) -> Explanation:
         """Why a search for `query` found this tool."""
         self._bring_up_to_date()
-        group = self._groups[found.tool.server]
+        group = (self._groups if found.tool.kind == "tool" else self._item_groups)[found.tool.server]
         return self.index.index.explain(query, found.tool, server=group, tags=self._tags)
 
     # -- the index
@@ -116,14 +115,21 @@ class ToolSearch:
         if self._compared != self._state():
             self._compared = self._state()
             self._groups = {name: self._group(name) for name in (*self._view.specs, BUILT_IN_SERVER)}
+            self._item_groups = {
+                name: f"{group}{ASIDE}" for name, group in self._groups.items() if self._has_items(name)
+            }
             self._waiting = deque(self._groups)
-            self.index.claim(self, self._groups.values())
+            self.index.claim(self, [*self._groups.values(), *self._item_groups.values()])
         if not self._waiting:
             return False
         server = self._waiting[0]
-        group, mark = self._groups[server], self._mark(server)
-        if not self.index.is_current(group, mark):
-            self.index.put(group, self._searchable_tools(server), mark, self._tags)
+        mark = self._mark(server)
+        for group, searchable in (
+            (self._groups[server], self._searchable_tools),
+            (self._item_groups.get(server), self._searchable_items),
+        ):
+            if group is not None and not self.index.is_current(group, mark):
+                self.index.put(group, searchable(server), mark, self._tags)
         # Only now: a server that the catalog could not tell about is tried again.
         self._waiting.popleft()
         if not self._waiting:
@@ -158,9 +164,16 @@ class ToolSearch:
         return _digest((self.index.max_tools, told))
 
     def _searchable_tools(self, server: str) -> Iterable[Tool]:
-        items = (one for name, one in self._view.items(server).items() if len(name) <= MOST_NAME_CHARACTERS)
-        visible = chain(self._view.tools(server).values(), items)
+        visible = self._view.tools(server).values()
         return [one.tool for one in visible if one.availability.is_searchable]
+
+    def _searchable_items(self, server: str) -> Iterable[Tool]:
+        items = self._view.items(server).items()
+        return [one.tool for name, one in items if len(name) <= MOST_NAME_CHARACTERS]
+
+    def _has_items(self, server: str) -> bool:
+        record = self._view.record(server)
+        return record is not None and record.item_count > 0
 
     def _tags(self, tool: Tool) -> tuple[str, ...]:
         visible = self._view.find(tool.server, tool.name)
