@@ -37,6 +37,7 @@ READ = tool(
 )
 WRITE = tool("write_file", "Write a text into a file.")
 DELETE = tool("delete_file", "Delete a file for ever.")
+_ABOUT_ITEMS = ["list_resources", "read_resource", "list_prompts", "get_prompt", "complete"]
 NO_DELETING = ToolRule(("delete*",), enabled=False, tags=("dangerous",))
 
 
@@ -94,7 +95,7 @@ async def test_the_built_in_server_is_not_listed_and_its_tools_are_found() -> No
         hits = await gateway.search_tools("read more of a large result by its handle")
         assert (hits.hits[0].server, hits.hits[0].tool) == ("toolcrib", "read_result")
         names = [found.name for found in await gateway.list_tools("toolcrib")]
-        assert names == ["read_result", "get_schema", "list_more", "introspect_server"]
+        assert names == ["read_result", "get_schema", "list_more", "introspect_server", *_ABOUT_ITEMS]
 
 
 async def test_a_server_that_can_not_be_read_is_listed_with_the_reason() -> None:

@@ -86,6 +86,7 @@ def _call(text: str) -> ToolCall:
 
 GATEWAY: Mapping[str, Door] = {
     "all_tools": lambda gateway, _: gateway.all_tools(include_disabled=True),
+    "complete": lambda gateway, text: gateway.complete(text, text, text, text),
     "connect": lambda gateway, text: gateway.connect(text),
     "disconnect": lambda gateway, text: gateway.disconnect(text),
     "discovery_service": lambda gateway, _: gateway.discovery_service,
@@ -102,11 +103,14 @@ GATEWAY: Mapping[str, Door] = {
     "knows": lambda gateway, text: gateway.knows(text),
     "launch_key": lambda gateway, text: gateway.launch_key(text),
     "learn_tools": lambda gateway, _: gateway.learn_tools(SECONDS),
+    "list_items": lambda gateway, text: gateway.list_items("prompt", server=text),
     "list_servers": lambda gateway, _: gateway.list_servers(),
     "list_tools": lambda gateway, text: gateway.list_tools(text, include_disabled=True),
+    "meant": lambda gateway, text: gateway.meant("toolcrib", "read_resource", {"server": text, "uri": text}),
     "missing": lambda gateway, text: gateway.missing(text, text),
     "read_server": lambda gateway, text: gateway.read_server(text),
     "ready": lambda gateway, _: gateway.ready(SECONDS),
+    "run_meant": lambda gateway, text: gateway.run_meant(_call(text)),
     "reload": lambda gateway, _: gateway.reload(),
     "search_tools": lambda gateway, text: gateway.search_tools(text, server=text, domain=text, category=text),
     "settings": lambda gateway, _: gateway.settings,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from toolcrib.built_in.redirect import Meant, meant
 from toolcrib.built_in.result_store import ResultStore
 from toolcrib.calls.asking_programs import Ask, ProgramConversation
 from toolcrib.calls.chain import CallTool
@@ -19,19 +20,20 @@ from toolcrib.calls.heard_audit import Hear
 from toolcrib.calls.introspect import Introspector
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
-from toolcrib.errors import InvalidArguments, Problem, ToolcribError
+from toolcrib.errors import CallTimeout, InvalidArguments, Problem, ToolcribError
 from toolcrib.limits.room import Room
-from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, Target, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.items import ItemKind
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
-from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.model.visible_tool import VisibleTool, reference
 from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
 from toolcrib.queries.search import Search, SearchQuestion, found_tools, hits_of, understood
 from toolcrib.queries.summaries import known_topics_of, near_domains, server_view, tool_view
-from toolcrib.workspace.lookup import missing
+from toolcrib.workspace.lookup import admitted, missing
 from toolcrib.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # only the name of a type: most gateways never use the service, and much comes with it
@@ -39,6 +41,9 @@ if TYPE_CHECKING:  # only the name of a type: most gateways never use the servic
 
 # The very first start knows no tool at all: a short wait for the first reading beats an empty answer.
 FIRST_READING_SECONDS = 3.0
+# Somebody is typing: a suggestion that comes later is of no use.
+COMPLETION_SECONDS = 5.0
+NO_COMPLETION: Mapping[str, Any] = {"values": [], "total": 0, "hasMore": False}
 
 
 class Connections(Protocol):
@@ -47,6 +52,8 @@ class Connections(Protocol):
     def status(self, spec: ServerSpec) -> ServerStatus: ...
 
     async def connect(self, spec: ServerSpec) -> None: ...
+
+    async def ask(self, call: ToolCall, method: str, params: Mapping[str, Any], seconds: float) -> bytes: ...
 
     async def disconnect(self, spec: ServerSpec) -> None: ...
 
@@ -245,7 +252,49 @@ class Gateway:
         Only a tool that changes nothing is called, once, or a second time where the first arguments taught nothing.
         """
         visible = await self._find(*split_id(server, tool), LIBRARY)
-        return None if visible is None else await self._introspector.output_schema(visible)
+        return (
+            None if visible is None or visible.tool.kind != "tool" else await self._introspector.output_schema(visible)
+        )
+
+    async def list_items(
+        self, *kinds: ItemKind, server: str | None = None, caller: Caller = LIBRARY
+    ) -> list[ToolSummary]:
+        """What one server, or every server that is known now, offers of these kinds: prompt, resource, template."""
+        await self._make_searchable(server)
+        servers = self._view.specs if server is None else [server]
+        items = (visible for name in servers for visible in self._view.items(name, caller).values())
+        return [tool_view(visible) for visible in items if visible.enabled and visible.tool.kind in kinds]
+
+    async def complete(
+        self,
+        server: str,
+        name: str,
+        argument: str,
+        value: str,
+        *,
+        context: Mapping[str, Any] | None = None,
+        caller: Caller = LIBRARY,
+    ) -> Mapping[str, Any]:
+        """Values that an argument of a prompt, or a variable of a template, may have; none where the server says nothing.
+
+        Raises where there is no such item, it may not be used, or the server refuses.
+        """
+        await self._need(server)
+        visible = admitted(self._view, server, name, caller)
+        identity = self._view.identity(server)
+        if visible.spec is None or identity is None or "completions" not in identity.capabilities:
+            return NO_COMPLETION
+        given: dict[str, Any] = {"ref": reference(visible), "argument": {"name": argument, "value": value}}
+        if context is not None:
+            given["context"] = context
+        target = Target(visible.tool, visible.upstream_name, visible.spec)
+        call = ToolCall(server, name, {}, b"{}", caller, target=target)
+        try:
+            raw = await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS)
+        except CallTimeout:
+            return NO_COMPLETION
+        found = ToolResult(raw).member("completion") if ToolResult(raw).is_object else None
+        return found if isinstance(found, dict) else NO_COMPLETION
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""
@@ -279,10 +328,22 @@ class Gateway:
             call = replace(call, conversation=ProgramConversation(ask, capabilities))
         return await self.execute(call)
 
+    def meant(self, server: str, tool: str, arguments: Mapping[str, Any], caller: Caller = LIBRARY) -> Meant | None:
+        """The item of a server that a call of the built-in server means, if it does."""
+        return meant(self._view, server, tool, arguments, caller)
+
+    async def run_meant(self, call: ToolCall) -> ToolResult:
+        """Run what a built-in tool means, whose arguments had to be put right first; raises what kept us from it."""
+        found = self.meant(call.server, call.tool, call.arguments, call.caller)
+        if found is None:
+            raise InvalidArguments([Problem("arguments", "must name a server and what to get of it")])
+        return await self._call_tool(_instead(call, found))
+
     async def execute(self, call: ToolCall) -> ExecutionResult:
         """Run a call that a face has prepared."""
+        found = self.meant(call.server, call.tool, call.arguments, call.caller)
         try:
-            result = await self._call_tool(call)
+            result = await self._call_tool(call if found is None else _instead(call, found))
         except ToolcribError as error:
             return ExecutionResult(error=ExecutionError.of(error, call.server, call.tool))
         if result.is_error:
@@ -406,6 +467,13 @@ class Gateway:
     async def _find(self, server: str, tool: str, caller: Caller) -> VisibleTool | None:
         await self._need(server)
         return self._view.find(server, tool, caller)
+
+
+def _instead(call: ToolCall, found: Meant) -> ToolCall:
+    raw = msgspec.json.encode(found.arguments)
+    return replace(
+        call, server=found.server, tool=found.tool, arguments=found.arguments, raw_arguments=raw, target=None
+    )
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,6 +56,42 @@ def test_a_reading_comes_back_as_it_was_saved(store: CatalogStore) -> None:
 
     assert store.servers() == {"files": ServerRecord("files", "files", IDENTITY, 1000.0, 60.0, tool_count=2)}
     assert store.tools("files") == [Tool("files", "write", tools[0]), Tool("files", "read", tools[1])]
+
+
+def test_items_come_back_as_they_were_saved_and_are_no_tools(store: CatalogStore) -> None:
+    prompt, file, table = (
+        {"name": "review"},
+        {"uri": "file:///a", "name": "a"},
+        {"uriTemplate": "db://{t}", "name": "t"},
+    )
+    told = replace(reading(definition("read")), items=(("resource", file), ("template", table), ("prompt", prompt)))
+
+    assert store.save_reading("files", "files", told, 1000.0)
+
+    assert store.items("files") == [
+        Tool("files", "prompt:review", prompt, "prompt"),
+        Tool("files", "resource:file:///a", file, "resource"),
+        Tool("files", "resource:db://{t}", table, "template"),
+    ]
+    assert names(store.tools("files")) == ["files:read"]
+    assert (store.servers()["files"].tool_count, store.servers()["files"].item_count) == (1, 3)
+
+
+def test_a_reading_replaces_items_and_says_whether_they_differ(store: CatalogStore) -> None:
+    first = replace(reading(), items=(("prompt", {"name": "a"}), ("prompt", {"name": "a", "title": "Again"})))
+    store.save_reading("files", "files", first, 1.0)
+
+    assert not store.save_reading("files", "files", first, 2.0)
+    assert names(store.items("files")) == ["files:prompt:a"]
+    assert store.save_reading("files", "files", reading(), 3.0)
+    assert store.items("files") == []
+
+
+def test_items_go_with_their_server(store: CatalogStore) -> None:
+    store.save_reading("files", "files", replace(reading(), items=(("prompt", {"name": "a"}),)), 1.0)
+    store.forget("files")
+
+    assert store.items("files") == []
 
 
 def test_a_tool_read_back_has_the_fingerprint_of_its_definition(store: CatalogStore) -> None:

@@ -18,6 +18,7 @@ from tests.fakes import eventually
 from toolcrib import Gateway
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.native_methods import METHODS
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio_session import StdioSession
 from toolcrib.wire.jsonrpc import Json
@@ -28,11 +29,12 @@ Answers = list[Message]
 
 
 class OurPeer:
-    """Our session, which answers everything but calls before `send` returns."""
+    """Our session, which answers all that takes no time before `send` returns."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.answers: Answers = []
-        self.session = StdioSession(MetaTools(gateway), FixedAnswers(INSTRUCTIONS), self._take)
+        meta_tools = MetaTools(gateway)
+        self.session = StdioSession(meta_tools, FixedAnswers(INSTRUCTIONS, meta_tools.native), self._take)
 
     def _take(self, *parts: Json) -> None:
         self.answers.append(json.loads(b"".join(parts)))
@@ -40,7 +42,7 @@ class OurPeer:
     async def send(self, message: Any) -> None:
         asked = len(self.answers)
         self.session.feed(message if isinstance(message, bytes) else json.dumps(message).encode())
-        if isinstance(message, dict) and "id" in message and message.get("method") == "tools/call":
+        if isinstance(message, dict) and "id" in message and message.get("method") in {"tools/call", *METHODS}:
             await eventually(lambda: len(self.answers) > asked)
 
 

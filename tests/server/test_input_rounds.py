@@ -20,7 +20,8 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
 from toolcrib.server.input_rounds import ModernClient
-from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.storage.audit_trail import AuditTrail
 from toolcrib.wire.jsonrpc import RpcError
 

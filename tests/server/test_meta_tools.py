@@ -20,7 +20,8 @@ from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.definitions import META_TOOL_NAMES
-from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 AGENT = Request(Caller("agent", "stdio", "stdio:agent"))

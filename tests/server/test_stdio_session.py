@@ -12,7 +12,7 @@ from mcp_types import jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from tests.fakes import FakeServer, eventually, text, tool
-from tests.gateways import read_counter
+from tests.gateways import counter, read_counter
 from tests.journeys.odd_messages import HELLO, MODERN_META, OddMessages
 from tests.server.stdio_peers import OurPeer, both_answers, comparable, is_message, sdk_peer
 from toolcrib import Gateway
@@ -201,12 +201,13 @@ def _comparable_message(line: bytes) -> dict[str, Any] | None:
 @pytest.mark.parametrize("method", [*UNSERVED_WITH_PARAMS, "subscriptions/listen"])
 @pytest.mark.parametrize("opening", [GREET, OPEN], ids=["legacy", "modern"])
 async def test_a_method_we_do_not_have_is_not_found_whatever_its_parameters_are(
-    gateway: Gateway, opening: dict[str, Any], method: str
+    opening: dict[str, Any], method: str
 ) -> None:
     """The SDK speaks of wrong parameters first, as if right ones would help."""
-    ours = OurPeer(gateway)
-    await ours.send(opening)
-    await ours.send(ask(1, method, modern() if opening is OPEN else {}))
+    async with counter(native="off") as gateway:
+        ours = OurPeer(gateway)
+        await ours.send(opening)
+        await ours.send(ask(1, method, modern() if opening is OPEN else {}))
 
     error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": method}
     assert ours.answers[-1] == {"jsonrpc": "2.0", "id": 1, "error": error}

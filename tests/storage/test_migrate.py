@@ -36,6 +36,7 @@ def test_an_empty_file_gets_every_bundled_step(db: sqlite3.Connection) -> None:
             "capability_history",
             "catalogue",
             "gateways",
+            "items",
             "learnt_shapes",
             "leases",
             "peers",

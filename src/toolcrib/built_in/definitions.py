@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolcrib.built_in.item_definitions import ITEM_TOOLS
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import Tool
 
@@ -78,5 +79,5 @@ _INTROSPECT_SERVER = {
 
 BUILT_IN_TOOLS = tuple(
     Tool.from_mcp(BUILT_IN_SERVER, definition)
-    for definition in (_READ_RESULT, _GET_SCHEMA, _LIST_MORE, _INTROSPECT_SERVER)
+    for definition in (_READ_RESULT, _GET_SCHEMA, _LIST_MORE, _INTROSPECT_SERVER, *ITEM_TOOLS)
 )

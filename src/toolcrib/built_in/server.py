@@ -35,11 +35,15 @@ class BuiltIn:
         self._view = view
         self._results = results
         self._display = display
-        self._tools: Mapping[str, BuiltInTool] = {
+        self._tools: dict[str, BuiltInTool] = {
             "read_result": self._read_result,
             "get_schema": self._get_schema,
             **(more or {}),
         }
+
+    def add(self, more: Mapping[str, BuiltInTool]) -> None:
+        """Run these too."""
+        self._tools.update(more)
 
     async def call(self, call: ToolCall) -> ToolResult:
         tool = self._tools.get(call.tool)

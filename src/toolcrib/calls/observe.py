@@ -28,6 +28,7 @@ class Observe:
         if (
             result.is_complete
             and call.target is not None
+            and call.target.tool.kind == "tool"
             and call.server != BUILT_IN_SERVER
             and call.caller is not INTROSPECTION
         ):

@@ -20,12 +20,13 @@ OnChange = Callable[[], None]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The store as it was at one moment: records by launch key, and the tools of those that somebody wants to see."""
+    """The store as it was at one moment: records by launch key, and what those offer that somebody wants to see."""
 
     token: int | None = None
     taken_at: float = -math.inf
     records: Mapping[str, ServerRecord] = field(default_factory=dict)
     tools: dict[str, Sequence[Tool]] = field(default_factory=dict)
+    items: dict[str, Sequence[Tool]] = field(default_factory=dict)
 
     @cached_property
     def former(self) -> dict[str, str]:
@@ -94,6 +95,14 @@ class Catalog:
             found = self.snapshot.tools[key] = self.store.tools(key)
         return found or ()
 
+    def items(self, spec: ServerSpec) -> Sequence[Tool]:
+        """The same of what a server offers besides tools."""
+        key = self.snapshot.shown_launch(spec)
+        found = self.snapshot.items.get(key)
+        if found is None and key in self.records:
+            found = self.snapshot.items[key] = self._items_of(self.snapshot, key)
+        return found or ()
+
     def was_read(self, spec: ServerSpec) -> bool:
         record = self.record(spec)
         return record is not None and record.read_at is not None
@@ -144,9 +153,13 @@ class Catalog:
         taken = Snapshot(token, self.now(), self.store.servers())
         for key in _launches(taken, wanted):
             is_same = not is_old and key not in doubted and _same_reading(before, taken, key)
-            kept = before.tools.get(key) if is_same else None
+            kept, items = (before.tools.get(key), before.items.get(key)) if is_same else (None, None)
             taken.tools[key] = self.store.tools(key) if kept is None else kept
+            taken.items[key] = self._items_of(taken, key) if items is None else items
         return taken
+
+    def _items_of(self, snapshot: Snapshot, key: str) -> Sequence[Tool]:
+        return self.store.items(key) if snapshot.records[key].item_count else ()
 
     def hold(self, taken: Snapshot) -> None:
         self.snapshot = taken

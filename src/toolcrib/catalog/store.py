@@ -41,6 +41,7 @@ class ServerRecord:
     error_code: str = ""
     expired: bool = False
     asks: frozenset[QuestionKind] = frozenset()
+    item_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ class CatalogStore(Protocol):
 
     def tools(self, launch_key: str) -> list[Tool]:
         """The tools of one server in the server's own order; empty where the server is unknown."""
+
+    def items(self, launch_key: str) -> list[Tool]:
+        """The prompts, resources and templates of one server, each kind in the server's own order."""
 
     def all_tools(self) -> list[Tool]:
         """The tools of all servers, by server name, then in the server's own order."""

@@ -102,7 +102,7 @@ def _servers(before: Sequence[str]) -> Iterable[str]:
 
 
 def _tools(server: str, before: Sequence[str]) -> Iterable[str]:
-    return _look_up(before, lambda view: [*view.tools(server)] if view.knows(server) else [])
+    return _look_up(before, lambda view: [*view.tools(server), *view.items(server)] if view.knows(server) else [])
 
 
 def _look_up(before: Sequence[str], names: Callable[[CatalogView], list[str]]) -> list[str]:

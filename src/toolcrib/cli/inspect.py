@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(details: ToolDetails, out: Terminal, *, examples: bool) -> None:
-    out.write(f"{out.paint('Tool:', 'bold')} {clean(f'{details.server}:{details.tool}')}")
+    out.write(f"{out.paint(f'{details.kind.capitalize()}:', 'bold')} {clean(f'{details.server}:{details.tool}')}")
     if not details.enabled:
         out.paragraph(f"Status: {details.reason}", "", "red")
     _section(out, "Description:")

@@ -70,7 +70,8 @@ def _found(session: CatalogSession, search: Search, *, explain: bool) -> list[Fo
 
 def _spoken(passes: ToolFilter) -> str:
     parts = (("domain", passes.domain), ("category", passes.category))
-    return " ".join(f"{name}:{value}" for name, value in parts if value is not None)
+    spoken = [f"{name}:{value}" for name, value in parts if value is not None]
+    return " ".join([*spoken, *(f"kind:{kind}" for kind in sorted(passes.kinds))])
 
 
 def _print(found: list[Found], output: Output) -> None:

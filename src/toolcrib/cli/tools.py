@@ -7,6 +7,7 @@ import argparse
 from toolcrib.cli.exits import OK
 from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
+from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
 from toolcrib.model.view import ToolSummary
 from toolcrib.queries.json_forms import tool_json
@@ -18,15 +19,19 @@ def run(options: argparse.Namespace) -> int:
     with open_for_reading(options, output, server=options.server) as session:
         session.need_server(options.server)
         tools = [tool_view(visible) for visible in session.view.tools(options.server).values()]
+        items = [tool_view(visible) for visible in session.view.items(options.server).values()]
         if not session.view.was_read(options.server):
             record = session.view.record(options.server)
             reason = f": {record.error}" if record is not None and record.error else ""
             output.note(f"{options.server} has not been read yet{reason}")
     shown = [tool for tool in tools if tool.enabled or options.all]
+    others = [item for item in items if item.enabled or options.all]
     if output.as_json:
-        output.json({"server": options.server, "tools": [tool_json(tool) for tool in shown]})
+        more = {"items": [tool_json(item) for item in others]} if others else {}
+        output.json({"server": options.server, "tools": [tool_json(tool) for tool in shown], **more})
     else:
         _print(options, output, tools, shown)
+        _print_items(options, output, others)
     return OK
 
 
@@ -36,10 +41,26 @@ def _print(options: argparse.Namespace, output: Output, tools: list[ToolSummary]
     counts = f"{enabled} enabled, {len(tools) - enabled} disabled"
     out.write(out.paint(f"Tools from {clean(options.server)} ({counts}):", "bold"))
     for tool in shown:
-        sign = out.paint("✓", "green") if tool.enabled else out.paint("✗", "red")
-        out.write()
-        out.write(f"{sign} {out.paint(clean(tool.name), 'bold')}{'' if tool.enabled else ' (disabled)'}")
-        if tool.summary:
-            out.paragraph(clean(tool.summary), "  ")
-        if options.tags and tool.tags:
-            out.paragraph(f"Tags: {clean(', '.join(tool.tags))}", "  ", "dim")
+        _print_one(options, out, tool)
+
+
+def _print_items(options: argparse.Namespace, output: Output, items: list[ToolSummary]) -> None:
+    """What the server has besides tools, kind by kind."""
+    out = output.out
+    for kind, title in (("prompt", "Prompts"), ("resource", "Resources"), ("template", "Resource templates")):
+        of_kind = [item for item in items if item.kind == kind]
+        if of_kind:
+            out.write()
+            out.write(out.paint(f"{title} ({len(of_kind)}):", "bold"))
+        for item in of_kind:
+            _print_one(options, out, item)
+
+
+def _print_one(options: argparse.Namespace, out: Terminal, tool: ToolSummary) -> None:
+    sign = out.paint("✓", "green") if tool.enabled else out.paint("✗", "red")
+    out.write()
+    out.write(f"{sign} {out.paint(clean(tool.name), 'bold')}{'' if tool.enabled else ' (disabled)'}")
+    if tool.summary:
+        out.paragraph(clean(tool.summary), "  ")
+    if options.tags and tool.tags:
+        out.paragraph(f"Tags: {clean(', '.join(tool.tags))}", "  ", "dim")

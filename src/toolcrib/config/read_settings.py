@@ -17,6 +17,8 @@ _FALSE = ("false", "0", "no", "off")
 # Such as `http` and `http.auth`, the outer ones first.
 _GROUPS = sorted({".".join(key.split(".")[:depth]) for key in SCALARS_BY_KEY for depth in range(1, key.count(".") + 1)})
 # Groups that may be written as true or false instead: that is what their `enabled` is.
+# Words that YAML takes for true and false.
+_SWITCH_WORDS = {True: "on", False: "off"}
 _SWITCHES = frozenset({"engine", "peers"})
 
 
@@ -143,6 +145,8 @@ def _converted(scalar: Scalar, value: Any) -> Any:
         case "flag":
             return _require(value, isinstance(value, bool))
         case "text":
+            if isinstance(value, bool) and set(_SWITCH_WORDS.values()) <= set(scalar.choices):
+                return _SWITCH_WORDS[value]
             allowed = value in scalar.choices if scalar.choices else bool(value) or value == scalar.default
             return _require(value, isinstance(value, str) and allowed)
         case "texts":

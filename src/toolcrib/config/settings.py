@@ -20,6 +20,7 @@ OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
 SignInPlace = Literal["auto", "keyring", "file"]
+Native = Literal["auto", "on", "off"]
 PeerTrust = Literal["ask", "pinned", "tofu"]
 
 
@@ -272,6 +273,18 @@ class Settings:
         "maxToolsPerServer",
         1000,
         "How many entries of a server's tool list are looked at; the rest is left out and reported.",
+    )
+    native: Native = choice(
+        "native",
+        ("auto", "on", "off"),
+        "Offer prompts and resources to AI clients as such, too: where there are some (auto), always (on), or only through the "
+        "five tools (off).",
+    )
+    max_items_per_server: int = count(
+        "maxItemsPerServer",
+        1000,
+        "How many prompts, how many resources and how many templates of a server are looked at; the rest is left out and "
+        "reported.",
     )
     max_tool_list_bytes: int = size(
         "maxToolListBytes",

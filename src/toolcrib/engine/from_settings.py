@@ -53,6 +53,7 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
             settings.max_definition_bytes,
             settings.max_nesting,
             settings.max_tool_list_bytes,
+            settings.max_items_per_server,
         ),
         transport=transport_limits(settings),
     )

@@ -14,9 +14,11 @@ from toolcrib.calls.answer_rounds import AnswerRounds
 from toolcrib.calls.as_task import AsTask
 from toolcrib.calls.audit import Audit
 from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.fill_template import FillTemplate
 from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.guard_tasks import GuardTasks
 from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.item_results import ItemResults
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.open_addresses import OpenAddresses
@@ -30,6 +32,7 @@ from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.from_settings import call_limit
+from toolcrib.engine.item_tools import item_tools
 from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
@@ -130,6 +133,7 @@ def wired_gateway(
         parked=engine.parked,
         figures=engine.figures,
     )
+    built_in.add(item_tools(gateway))
     return gateway
 
 
@@ -163,6 +167,8 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
                 declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
+            FillTemplate(workspace.view),
+            ItemResults(),
             engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             GuardQuestions(rules_of, answer_seconds),

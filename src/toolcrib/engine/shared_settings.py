@@ -11,7 +11,7 @@ SHARED = frozenset(
     max_retries retry_delay_seconds retry_max_delay_seconds retry_multiplier retry_jitter retry_within_seconds
     client_name startup_timeout_seconds connect_timeout_seconds probe_timeout_seconds call_timeout_seconds
     list_timeout_seconds idle_stop_seconds max_calls max_calls_per_server max_starts_per_minute
-    max_tools_per_server max_definition_bytes max_tool_list_bytes
+    max_tools_per_server max_items_per_server max_definition_bytes max_tool_list_bytes
     max_stdio_line_bytes max_stdio_result_bytes max_http_body_bytes
     http_caller_rate http_caller_calls
     audit_max_bytes audit_files result_ttl_seconds max_stored_result_bytes learn_shapes

@@ -83,6 +83,8 @@ class ToolCall:
     as_task: bool = False
     # Set where nothing is called, but the task of a former call is asked about.
     task: TaskRequest | None = None
+    # Whether a prompt or a resource is wanted as the server gives it, and not as the result of a tool.
+    is_verbatim: bool = False
 
 
 class _Kind(msgspec.Struct):

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from toolcrib.model.items import ItemKind
+
 Era = Literal["legacy", "modern"]
-ListKind = Literal["tools", "resources", "prompts"]
+ListKind = Literal["tools", "prompts", "resources", "templates"]
+# What a server lists besides tools, and the kind of what is in each list.
+ITEM_LISTS: Mapping[ListKind, ItemKind] = {"prompts": "prompt", "resources": "resource", "templates": "template"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class ServerReading:
-    """A server's identity and full tool list; `ttl_seconds` is the server's own word on freshness, if it gave one."""
+    """A server's identity and full tool list; `ttl_seconds` is the server's own word on freshness, if it gave one.
+
+    `items` are its prompts, resources and templates, as it listed them.
+    """
 
     identity: Identity
     tools: tuple[Mapping[str, Any], ...]
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
+    items: tuple[tuple[ItemKind, Mapping[str, Any]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

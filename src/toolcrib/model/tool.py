@@ -1,4 +1,4 @@
-"""A tool of a server, as the server defined it."""
+"""A tool of a server, or anything else that is found and used like one, as the server defined it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,37 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from toolcrib.model.items import (
+    ItemKind,
+    item_annotations,
+    item_description,
+    item_name,
+    item_schema,
+    item_title,
+)
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 SUMMARY_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool; `definition` is the server's own and is never rewritten."""
+    """One tool; `definition` is the server's own and is never rewritten. Other kinds read as if they were tools."""
 
     server: str
     name: str
     definition: Mapping[str, Any]
+    kind: ItemKind = "tool"
 
     @classmethod
     def from_mcp(cls, server: str, definition: Mapping[str, Any]) -> Tool:
         """A tool from an entry of `tools/list`; the entry must carry a name."""
         return cls(server, str(definition["name"]), definition)
+
+    @classmethod
+    def item(cls, server: str, kind: ItemKind, definition: Mapping[str, Any]) -> Tool:
+        """What a server lists besides its tools, under the name by which it is found."""
+        return cls(server, item_name(kind, definition), definition, kind)
 
     @property
     def id(self) -> str:
@@ -40,11 +55,15 @@ class Tool:
 
     @property
     def title(self) -> str:
+        if self.kind != "tool":
+            return item_title(self.definition)
         annotations = self._mapping("annotations")
         return _text(self.definition.get("title")) or _text(annotations.get("title"))
 
     @property
     def description(self) -> str:
+        if self.kind != "tool":
+            return item_description(self.kind, self.definition)
         return _text(self.definition.get("description"))
 
     @cached_property
@@ -54,7 +73,7 @@ class Tool:
 
     @property
     def input_schema(self) -> Mapping[str, Any]:
-        return self._mapping("inputSchema")
+        return self._mapping("inputSchema") if self.kind == "tool" else item_schema(self.kind, self.definition)
 
     @property
     def output_schema(self) -> Mapping[str, Any]:
@@ -62,7 +81,7 @@ class Tool:
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        return self._mapping("annotations")
+        return self._mapping("annotations") if self.kind == "tool" else item_annotations()
 
     @cached_property
     def fingerprint(self) -> str:

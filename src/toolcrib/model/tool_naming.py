@@ -37,7 +37,9 @@ def public_name(name: str, spec: ServerSpec) -> str:
 
 
 def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
-    """The tool as callers meet it."""
+    """The tool as callers meet it; items keep their names, for these say which server they are of."""
+    if tool.kind != "tool":
+        return tool
     prefixed = tool.renamed(server=tool.server, name=spec.prefix + tool.name) if spec.prefix else tool
     return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
 

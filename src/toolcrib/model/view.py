@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcrib.model.items import ItemKind
 from toolcrib.model.status import ServerStatus
 
 
@@ -39,6 +40,7 @@ class ToolSummary:
     enabled: bool
     tags: tuple[str, ...] = ()
     reason: str = ""
+    kind: ItemKind = "tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class SearchHit:
     relevance: float
     tags: tuple[str, ...] = ()
     enabled: bool = True
+    kind: ItemKind = "tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +112,4 @@ class ToolDetails:
     is_whole: bool = True
     not_checked: str = ""
     reason: str = ""
+    kind: ItemKind = "tool"

@@ -29,4 +29,11 @@ class VisibleTool:
         return self.availability.state == "fallback"
 
 
+def reference(visible: VisibleTool) -> Mapping[str, str]:
+    """How its server is told which prompt or template is meant."""
+    if visible.tool.kind == "prompt":
+        return {"type": "ref/prompt", "name": visible.upstream_name}
+    return {"type": "ref/resource", "uri": visible.upstream_name}
+
+
 VisibleTools = Mapping[str, VisibleTool]

@@ -79,11 +79,12 @@ def _rendered(found: ToolDetails, lengths: _Lengths) -> tuple[dict[str, Any], bo
         "parameters": parameters,
     }
     optional = {
+        "kind": "" if found.kind == "tool" else found.kind,
         "fields": fields,
         "signature": found.signature,
         "examples": list(found.examples),
         "returns": found.returns,
-        "annotations": ", ".join(words for hint, words in _HINTS.items() if hint in found.annotations.items()),
+        "annotations": "" if found.kind != "tool" else _hints(found),
         "notChecked": f"arguments are not checked before the call: {found.not_checked}" if found.not_checked else "",
         "enabled": None if found.enabled else False,
     }
@@ -95,6 +96,10 @@ def _rendered(found: ToolDetails, lengths: _Lengths) -> tuple[dict[str, Any], bo
         or any(map(_is_cut, found.parameters, parameters))
     )
     return answer, is_cut
+
+
+def _hints(found: ToolDetails) -> str:
+    return ", ".join(words for hint, words in _HINTS.items() if hint in found.annotations.items())
 
 
 def _parameter(parameter: Parameter, lengths: _Lengths) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.model.call import ExecutionError
+from toolcrib.model.items import ItemKind
 from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
 
 if TYPE_CHECKING:  # only names of types: searching brings numpy along
@@ -31,6 +32,7 @@ def hit_json(hit: SearchHit, why: Explanation | None = None) -> Answer:
         "tags": list(hit.tags),
         "enabled": hit.enabled,
     }
+    rendered |= _kind(hit.kind)
     return rendered if why is None else {**rendered, "explanation": _explanation_json(why)}
 
 
@@ -54,6 +56,7 @@ def server_json(server: ServerSummary) -> Answer:
 def tool_json(tool: ToolSummary) -> Answer:
     """One tool of a list, with the reason where it may not be used."""
     rendered: Answer = {"name": tool.name, "summary": tool.summary, "enabled": tool.enabled, "tags": list(tool.tags)}
+    rendered |= _kind(tool.kind)
     return rendered if tool.enabled else {**rendered, "reason": tool.reason}
 
 
@@ -70,6 +73,7 @@ def details_json(details: ToolDetails) -> Answer:
         "definition": dict(details.definition),
     }
     optional = {
+        **_kind(details.kind),
         "signature": details.signature,
         "returns": details.returns,
         "madeUpExample": {} if details.examples else details.made_up_example,
@@ -77,6 +81,11 @@ def details_json(details: ToolDetails) -> Answer:
         "reason": "" if details.enabled else details.reason,
     }
     return {**rendered, **without_empty(optional)}
+
+
+def _kind(kind: ItemKind) -> Answer:
+    """What something is, where it is not what nearly all are."""
+    return {} if kind == "tool" else {"kind": kind}
 
 
 def parameter_json(parameter: Parameter) -> Answer:

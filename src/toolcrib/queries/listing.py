@@ -98,6 +98,12 @@ def tool_page(server: str, found: Sequence[ToolSummary], offset: int) -> Answer:
     return {"server": server, "tools": entries, **_next(offset + len(entries), len(found))}
 
 
+def item_page(noun: str, found: Sequence[ToolSummary], offset: int) -> Answer:
+    """Prompts or resources of servers from an offset on, as many as fit one answer."""
+    entries = _taken(({"server": one.server, **_short_item(one)} for one in found[offset:]), PAGE_TOKENS)
+    return {noun: entries, **_next(offset + len(entries), len(found))}
+
+
 def _broken_first(found: Sequence[ServerSummary]) -> list[ServerSummary]:
     """A broken server is worth its tokens also where not all are described."""
     return sorted(found, key=lambda server: server.status.state != "error")
@@ -182,6 +188,14 @@ def _short_server(server: ServerSummary, length: int) -> Answer:
     short["toolCount"] = server.tool_count
     if server.enabled_count != server.tool_count:
         short["enabledCount"] = server.enabled_count
+    return short
+
+
+def _short_item(item: ToolSummary) -> Answer:
+    """What it is called says what it is, but for a template."""
+    short = _short_tool(item, SUMMARY_LENGTHS[0])
+    if item.kind != "template":
+        short.pop("kind", None)
     return short
 
 

@@ -42,12 +42,12 @@ def shown_entry(spec: ServerSpec) -> Mapping[str, Any]:
 def tool_view(visible: VisibleTool) -> ToolSummary:
     tool = visible.tool
     reason = "" if visible.enabled else visible.availability.reason
-    return ToolSummary(tool.server, tool.name, tool.summary, visible.enabled, visible.tags, reason)
+    return ToolSummary(tool.server, tool.name, tool.summary, visible.enabled, visible.tags, reason, tool.kind)
 
 
 def hit_view(visible: VisibleTool, relevance: float) -> SearchHit:
     tool = visible.tool
-    return SearchHit(tool.server, tool.name, tool.summary, relevance, visible.tags, visible.enabled)
+    return SearchHit(tool.server, tool.name, tool.summary, relevance, visible.tags, visible.enabled, tool.kind)
 
 
 def near_domains(hits: Sequence[SearchHit]) -> tuple[str, ...]:

@@ -58,13 +58,17 @@ class Pattern:
             return cls(text, negated=negated, find=find, is_regex=True, reads_server=reads_server)
         return cls(text, negated=negated, find=_compile_glob(body), is_regex=False, reads_server=":" in body)
 
-    def matches(self, server: str, tool: str) -> bool:
-        """Whether the pattern fits this tool; raises PatternUndecided when that would take too long to find out."""
+    def matches(self, server: str, tool: str, *, is_item: bool = False) -> bool:
+        """Whether the pattern fits this tool; raises PatternUndecided when that would take too long to find out.
+
+        Of what `is_item` the name begins with its kind, as in `prompt:review`.
+        """
         if self.is_off or len(server) + len(tool) > MAX_NAME_CHARACTERS:
             raise PatternUndecided(self.text)
         if not self._reads_server:
             return self._try(tool)
-        return any(self._try(subject) for subject in self._subjects(server, tool))
+        subjects = _item_subjects(server, tool) if is_item else self._subjects(server, tool)
+        return any(self._try(subject) for subject in subjects)
 
     @property
     def is_off(self) -> bool:
@@ -88,6 +92,16 @@ class Pattern:
                     self.text,
                 )
             raise PatternUndecided(self.text) from None
+
+
+def _item_subjects(server: str, name: str) -> tuple[str, ...]:
+    """What a pattern with a colon is compared with: `prompt:*` means prompts, `github:*` all of that server.
+
+    A template is also compared without its braces, since those of a glob stand for what is in them.
+    """
+    plain = name.replace("{", "").replace("}", "")
+    names = (name,) if plain == name else (name, plain)
+    return (*names, *(f"{server}:{one}" for one in names))
 
 
 def _compile_regex(source: str, flags: str, text: str) -> Find:

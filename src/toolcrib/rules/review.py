@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.rules.pattern import Pattern, PatternUndecided
 from toolcrib.rules.rule import CompiledRule
 
@@ -28,7 +29,7 @@ def review(
 def _warnings(
     rule: CompiledRule, known: Sequence[ToolName], enabled_by: Callable[[str, str], int | None]
 ) -> Iterator[str]:
-    matched = [name for name in known if rule.matches(*name)]
+    matched = [name for name in known if rule.matches(*name, is_item=_is_item(name))]
     misdirected = list(_meant_for_servers(rule, known))
     yield from misdirected
     if not matched and not misdirected:
@@ -61,9 +62,13 @@ def _meant_for_servers(rule: CompiledRule, known: Sequence[ToolName]) -> Iterato
 
 def _fits(pattern: Pattern, server: str, tool: str) -> bool:
     try:
-        return pattern.matches(server, tool)
+        return pattern.matches(server, tool, is_item=_is_item((server, tool)))
     except PatternUndecided:
         return False
+
+
+def _is_item(name: ToolName) -> bool:
+    return name[1].startswith(ITEM_PREFIXES)
 
 
 def _listed(names: Sequence[ToolName]) -> str:

@@ -29,7 +29,7 @@ class CompiledRule:
         place = f"{self.rule.server}: " if self.rule.server else ""
         return f"rule {self.number} ({place}{', '.join(self.rule.pattern) or '*'})"
 
-    def matches(self, server: str, tool: str) -> bool:
+    def matches(self, server: str, tool: str, *, is_item: bool = False) -> bool:
         """Whether the rule is about this tool: no negative pattern fits, and a positive one does, if there are any."""
         positives = self.positives
         if server == BUILT_IN_SERVER and self.rule.server != BUILT_IN_SERVER:
@@ -41,9 +41,9 @@ class CompiledRule:
             return False
         # A pattern without an answer must block: it counts towards a rule that denies, against one that allows.
         denies = self.rule.enabled is False
-        if _any_fits(self.negatives, server, tool, undecided=not denies):
+        if _any_fits(self.negatives, server, tool, undecided=not denies, is_item=is_item):
             return False
-        return not positives or _any_fits(positives, server, tool, undecided=denies)
+        return not positives or _any_fits(positives, server, tool, undecided=denies, is_item=is_item)
 
     def covers(self, server: str) -> bool:
         """Whether the rule's `server` field lets this server through."""
@@ -84,12 +84,12 @@ def _parse(text: str, where: str, problems: list[Problem]) -> Pattern | None:
         return None
 
 
-def _any_fits(patterns: Iterable[Pattern], server: str, tool: str, *, undecided: bool) -> bool:
-    return any(_fits(pattern, server, tool, undecided=undecided) for pattern in patterns)
+def _any_fits(patterns: Iterable[Pattern], server: str, tool: str, *, undecided: bool, is_item: bool) -> bool:
+    return any(_fits(pattern, server, tool, undecided=undecided, is_item=is_item) for pattern in patterns)
 
 
-def _fits(pattern: Pattern, server: str, tool: str, *, undecided: bool) -> bool:
+def _fits(pattern: Pattern, server: str, tool: str, *, undecided: bool, is_item: bool = False) -> bool:
     try:
-        return pattern.matches(server, tool)
+        return pattern.matches(server, tool, is_item=is_item)
     except PatternUndecided:
         return undecided

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.rules.review import review
@@ -41,14 +42,18 @@ class RuleBook:
         self._is_whitelist = any(compiled.rule.enabled for compiled in self._rules)
         # Equal for rule books that give every tool the same tags.
         self.tagging = repr([(c.rule.pattern, c.rule.server, c.rule.tags) for c in self._rules if c.rule.tags])
-        self._remembered: dict[tuple[str, str], Decision] = {}
+        self._remembered: dict[tuple[str, str, bool], Decision] = {}
 
-    def decide(self, server: str, tool: str, own_tags: Sequence[str] = ()) -> Decision:
-        """Whether the tool is on, and its tags: its own first, then those of every matching rule."""
-        decision = self._remembered.get((server, tool))
+    def decide(self, server: str, tool: str, own_tags: Sequence[str] = (), *, is_item: bool = False) -> Decision:
+        """Whether the tool is on, and its tags: its own first, then those of every matching rule.
+
+        What `is_item` is a prompt or a resource, whose name says so.
+        """
+        asked = (server, tool, is_item)
+        decision = self._remembered.get(asked)
         if decision is None:
-            decision = self._work_out(server, tool)
-            self._remember(server, tool, decision)
+            decision = self._work_out(*asked)
+            self._remember(asked, decision)
         if not own_tags:
             return decision
         tags = tuple(dict.fromkeys((*own_tags, *decision.tags)))
@@ -59,11 +64,11 @@ class RuleBook:
         return review(self._rules, tools, self._enabled_by)
 
     def _enabled_by(self, server: str, tool: str) -> int | None:
-        decision = self.decide(server, tool)
+        decision = self.decide(server, tool, is_item=tool.startswith(ITEM_PREFIXES))
         return decision.rule if decision.enabled else None
 
-    def _work_out(self, server: str, tool: str) -> Decision:
-        matching = [compiled for compiled in self._rules if compiled.matches(server, tool)]
+    def _work_out(self, server: str, tool: str, is_item: bool) -> Decision:
+        matching = [compiled for compiled in self._rules if compiled.matches(server, tool, is_item=is_item)]
         tags = tuple(dict.fromkeys(tag for compiled in matching for tag in compiled.rule.tags))
         deciding = self._deciding(matching)
         if deciding is not None:
@@ -83,7 +88,7 @@ class RuleBook:
             candidates.sort(key=lambda compiled: bool(compiled.rule.enabled))
         return candidates[0] if candidates else None
 
-    def _remember(self, server: str, tool: str, decision: Decision) -> None:
+    def _remember(self, asked: tuple[str, str, bool], decision: Decision) -> None:
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.pop(next(iter(self._remembered)))
-        self._remembered[server, tool] = decision
+        self._remembered[asked] = decision

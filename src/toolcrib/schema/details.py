@@ -54,6 +54,7 @@ def describe(
         and not any(CUT in text for text in (line, returns, *(one.type for one in listed))),
         not_checked=why_unusable(tool.input_schema),
         reason=reason,
+        kind=tool.kind,
     )
 
 

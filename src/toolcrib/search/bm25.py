@@ -62,6 +62,9 @@ class Bm25:
 
     Documents are numbered as they come and no number is used twice; those of `stored` come first. What is kept of a
     document never depends on the others, so a block costs the same to add or remove however large the rest is.
+
+    Documents may be put `aside`: they are found only where they are asked for, and what they hold makes no word less telling
+    for the others.
     """
 
     def __init__(self, stored: StoredTerms | None = None) -> None:
@@ -70,6 +73,8 @@ class Bm25:
         # Documents of the stored part that were removed stay in its postings: they are left out by this.
         self._is_gone: NDArray[np.bool_] | None = None
         self._next = self._live = self._stored.documents
+        self._is_aside = np.zeros(self._next, dtype=np.bool_)
+        self._aside = 0
 
     def __contains__(self, term: str) -> bool:
         return term in self._growing or self._holders(term) > 0
@@ -78,6 +83,24 @@ class Bm25:
     def size(self) -> int:
         """One more than the highest number given."""
         return self._next
+
+    @property
+    def aside(self) -> int:
+        """How many documents are aside."""
+        return self._aside
+
+    def set_aside(self, block: Block) -> None:
+        """Put a block aside that is here."""
+        if len(self._is_aside) < self._next:
+            room = np.zeros(2 * self._next, dtype=np.bool_)
+            room[: len(self._is_aside)] = self._is_aside
+            self._is_aside = room
+        self._is_aside[block.start : block.stop] = True
+        self._aside += len(block.numbers)
+
+    def is_aside(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        known = numbers < len(self._is_aside)
+        return np.where(known, self._is_aside[np.where(known, numbers, 0)], False) if len(self._is_aside) else known
 
     def add(self, documents: Iterable[Document]) -> Block:
         """Index a block of documents under the next numbers."""
@@ -95,6 +118,8 @@ class Bm25:
     def remove(self, block: Block) -> None:
         """Forget a block that `add` returned, or one of the stored part."""
         self._live -= len(block.numbers)
+        if self._aside and self._is_aside[block.start : block.start + 1].any():
+            self._aside -= len(block.numbers)
         if block.start < self._stored.documents:
             if self._is_gone is None:
                 self._is_gone = np.zeros(self._stored.documents, dtype=np.bool_)
@@ -105,8 +130,11 @@ class Bm25:
             if not posting.documents:
                 del self._growing[term]
 
-    def scores(self, weights: Mapping[str, float]) -> Floats:
-        """The score of every number; 0 for documents that hold none of the terms, and for those that are gone."""
+    def scores(self, weights: Mapping[str, float], *, aside: bool = False) -> Floats:
+        """The score of every number; 0 for documents that hold none of the terms, and for those that are gone.
+
+        Only of documents that are `aside`, or only of the others.
+        """
         scores = np.zeros(self._next, dtype=np.float32)
         for term, weight in weights.items():
             worth = np.float32(weight * self.rarity(term))
@@ -114,6 +142,8 @@ class Bm25:
                 scores[documents] += worth * strengths
         if self._is_gone is not None:
             scores[: len(self._is_gone)][self._is_gone] = 0
+        if self._aside or aside:
+            scores[self.is_aside(np.arange(self._next)) != aside] = 0
         return scores
 
     def ideal(self, weights: Mapping[str, float]) -> float:
@@ -123,7 +153,7 @@ class Bm25:
     def rarity(self, term: str) -> float:
         """How much a term tells: the fewer documents hold it, the more."""
         holders = self._holders(term)
-        return math.log(1 + (self._live - holders + 0.5) / (holders + 0.5))
+        return math.log(1 + (self._live - self._aside - holders + 0.5) / (holders + 0.5))
 
     def vocabulary(self) -> Iterable[str]:
         """Every term that a document holds or, before it was removed, held."""
@@ -147,12 +177,22 @@ class Bm25:
             yield growing.posting()
 
     def _holders(self, term: str) -> int:
+        """How many documents hold a term, of those that are not aside."""
+        if self._aside:
+            return sum(int(np.count_nonzero(~self._left_out(own))) for own, _ in self._postings(term))
         growing, stored = self._growing.get(term), self._stored.posting(term)
         count = len(growing.documents) if growing is not None else 0
         if stored is None:
             return count
         gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[stored[0]]))
         return count + len(stored[0]) - gone
+
+    def _left_out(self, documents: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        left_out = self.is_aside(documents.astype(np.int64))
+        if self._is_gone is not None:
+            old = documents < len(self._is_gone)
+            left_out = left_out | (old & self._is_gone[np.where(old, documents, 0)])
+        return left_out
 
 
 def _strengths(document: Document) -> dict[str, float]:

@@ -57,7 +57,7 @@ def server_documents(tools: Sequence[Tool], tags: Sequence[Sequence[str]]) -> It
 
 def _document(tool: Tool, tags: Sequence[str], parameters: Mapping[str, str]) -> Document:
     return (
-        (NAME, terms(tool.name[:MAX_TEXT_CHARACTERS])),
+        (NAME, terms(telling_name(tool)[:MAX_TEXT_CHARACTERS])),
         (TITLE, terms(tool.title[:MAX_TEXT_CHARACTERS])),
         (SERVER, terms(tool.server[:MAX_TEXT_CHARACTERS])),
         (DESCRIPTION, said_once(terms(tool.description[:MAX_DESCRIPTION_CHARACTERS]))),
@@ -65,6 +65,11 @@ def _document(tool: Tool, tags: Sequence[str], parameters: Mapping[str, str]) ->
         (PARAMETER_TEXTS, terms(" ".join(parameters.values()))),
         (TAGS, terms(" ".join(tag[:MAX_TEXT_CHARACTERS] for tag in tags[:MAX_TAGS]))),
     )
+
+
+def telling_name(tool: Tool) -> str:
+    """The name without what all addresses of a kind begin with, such as `resource:file://`."""
+    return tool.name.partition("://")[2] if tool.kind in ("resource", "template") and "://" in tool.name else tool.name
 
 
 def _common_names(parameters: Sequence[Mapping[str, str]]) -> frozenset[str]:

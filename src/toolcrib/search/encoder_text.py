@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from toolcrib.model.tool import Tool
+from toolcrib.search.document import telling_name
 from toolcrib.search.terms import said_once
 
 MAX_DESCRIPTION_CHARACTERS = 1_200
@@ -22,7 +23,9 @@ _NO_DESCRIPTION = re.compile(r"(?:tool )?description not (?:available|accessible
 
 def document_text(tool: Tool) -> str:
     """Server, name, description and parameter names in the order the encoder was trained on."""
-    return compose(server_words(tool.server), name_words(tool.name), description_words(tool), parameter_words(tool))
+    return compose(
+        server_words(tool.server), name_words(telling_name(tool)), description_words(tool), parameter_words(tool)
+    )
 
 
 def compose(server: str, name: str, description: str, parameters: str) -> str:

@@ -15,6 +15,7 @@ from toolcrib.search.vectors import Vectors
 # Candidates for the whole query; each clause adds a few of its own.
 POOL = 100
 _CLAUSE_POOL = 20
+_SPARE = 4
 # Closeness of a tool that has no vector yet, guessed from its words (share, of_best): between what suits wordy and vague
 # queries best, measured with vectors for half of the servers.
 _GUESSED_BY_SHARE, _GUESSED_BY_BEST = np.float32(0.7), np.float32(0.45)
@@ -61,10 +62,18 @@ def gather(
     pool: int = POOL,
     *,
     also: Sequence[int] = (),
+    aside: bool = False,
 ) -> Evidence:
-    """Look at the tools that words or meaning bring up, and `also` at some; the first intent is the whole query, the others its clauses."""
-    shares = [_shares(words, intent.query, block) for intent in intents]
-    numbers = _candidates(shares, vectors, intents, block, words.size, pool, also)
+    """Look at the tools that words or meaning bring up, and `also` at some; the first intent is the whole query, the others its clauses.
+
+    Only at what is `aside`, or only at the rest.
+    """
+    shares = [_shares(words, intent.query, block, aside=aside) for intent in intents]
+    # Some of the nearest may be of the others.
+    spare = words.size if aside else min(words.aside, _SPARE * pool)
+    numbers = _candidates(shares, vectors, intents, block, words.size, pool, also, spare)
+    if words.aside or aside:
+        numbers = numbers[words.is_aside(numbers) == aside]
     own = np.stack([one[numbers] for one in shares])
     of_best = own / np.array([max(one.max(initial=0.0), 1e-6) for one in shares], dtype=np.float32)[:, None]
     guessed = _GUESSED_BY_SHARE * own + _GUESSED_BY_BEST * of_best
@@ -82,9 +91,9 @@ def gather(
     )
 
 
-def _shares(words: Bm25, query: Query, block: Block | None) -> Floats:
+def _shares(words: Bm25, query: Query, block: Block | None, *, aside: bool) -> Floats:
     """For every tool the share of a perfect score; 0 outside of the block."""
-    scores = words.scores(query.all)
+    scores = words.scores(query.all, aside=aside)
     scores /= np.float32(max(words.ideal(query.own), 1e-6))
     if block is not None:
         scores[: block.start] = 0
@@ -100,11 +109,12 @@ def _candidates(
     size: int,
     pool: int,
     also: Sequence[int],
+    spare: int,
 ) -> Numbers:
     found = [np.array(also, dtype=np.int64)]
     for place, (share, intent) in enumerate(zip(shares, intents, strict=True)):
         count = pool if place == 0 else min(pool, _CLAUSE_POOL)
-        found += [_highest(share, count), _near(vectors, intent.vector, count, block, size)]
+        found += [_highest(share, count), _near(vectors, intent.vector, count + spare, block, size)]
     places = np.sort(np.concatenate(found))
     # `np.unique` would load masked arrays for this, ten milliseconds of a command.
     return places[np.diff(places, prepend=-1) > 0]

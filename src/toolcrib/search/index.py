@@ -22,6 +22,7 @@ from toolcrib.search.evidence import POOL, Evidence, gather
 from toolcrib.search.exact import ExactNames, closeness, is_in_parts, possible_names
 from toolcrib.search.exclusion import unwanted_names, unwanted_servers
 from toolcrib.search.explain import Explanation, explain_words
+from toolcrib.search.group_names import is_aside, server_of
 from toolcrib.search.index_file import Contents, IndexFile
 from toolcrib.search.inventory import Inventory
 from toolcrib.search.query_reader import QueryReader
@@ -79,6 +80,9 @@ class ToolIndex:
         self._vectors = Vectors(self._encoder.dimensions, contents.arrays)
         self._names = ExactNames(contents.arrays)
         self._blocks = {server: Block(*span) for server, span in contents.spans.items()}
+        for group, block in self._blocks.items():
+            if is_aside(group):
+                self._words.set_aside(block)
         self._marks = dict(contents.marks)
         # Texts still to be encoded; None where the text was not looked up yet.
         self._waiting: dict[int, str | None] = {}
@@ -209,11 +213,12 @@ class ToolIndex:
         among: Collection[str] | None = None,
         limit: int = 10,
         allowed: Allowed | None = None,
+        aside: bool = False,
     ) -> list[ToolMatch]:
         """The best matches, best first: tools that are named, then by words and meaning.
 
         Only tools of one group (`server`) or of some (`among`) count, only those `allowed`, and none of a server that the
-        query says it does not want.
+        query says it does not want; only what is in groups `aside`, or only the rest.
         """
         text = query[:MAX_QUERY_CHARACTERS]
         block = None if server is None else self._blocks.get(server)
@@ -222,7 +227,8 @@ class ToolIndex:
         may_be_seen = self._seeable(text, among, allowed or _anything) if server is None else allowed or _anything
         pool = max(POOL, limit)
         while True:
-            found = self._found(text, block, pool, limit, self._by_number(may_be_seen, None if block else among))
+            seeable = self._by_number(may_be_seen, None if block else among)
+            found = self._found(text, block, pool, limit, seeable, aside=aside)
             # Where most of the pool was not allowed, what is allowed may lie deeper.
             if len(found) == limit or pool >= self._words.size:
                 return found
@@ -277,12 +283,14 @@ class ToolIndex:
         spans = [self._blocks[group].numbers for group in among if group in self._blocks]
         return lambda number: any(number in span for span in spans) and allowed(self._tools[number])
 
-    def _found(self, text: str, block: Block | None, pool: int, limit: int, allowed: Seeable) -> list[ToolMatch]:
+    def _found(
+        self, text: str, block: Block | None, pool: int, limit: int, allowed: Seeable, *, aside: bool
+    ) -> list[ToolMatch]:
         """Tools named in full, then the others; what is not allowed bears on nothing."""
         named = [number for number in self._named(text, block) if allowed(number)]
         mentioned = {} if named else self._mentioned(text, block, allowed)
         intents = self._reader.read(text)
-        evidence = gather(self._words, self._vectors, intents, block, pool, also=list(mentioned))
+        evidence = gather(self._words, self._vectors, intents, block, pool, also=list(mentioned), aside=aside)
         numbers = evidence.numbers.tolist()
 
         def in_order(scores: Floats) -> Iterator[int]:
@@ -331,6 +339,8 @@ class ToolIndex:
     def _add_server(self, server: str, tools: Sequence[Tool], tags: Tags) -> Block:
         block = self._words.add(server_documents(tools, [list(tags(tool)) for tool in tools]))
         self._blocks[server] = block
+        if is_aside(server):
+            self._words.set_aside(block)
         for number, tool in zip(block.numbers, tools, strict=True):
             self._tools.add(number, tool)
             self._names.add(number, tool)
@@ -389,8 +399,3 @@ def _anything(_tool: Tool) -> bool:
 
 def _any_number(_number: int) -> bool:
     return True
-
-
-def server_of(group: str) -> str:
-    """The name of the server whose tools a group holds."""
-    return group.partition("@")[0]

@@ -40,8 +40,7 @@ class Inventory:
         return lambda: (_text(grown[number]) if number >= self._first else self._stored(number) for number in numbers)
 
     def _parse(self, number: int) -> Tool:
-        server, name, definition = json.loads(self._stored(number))
-        return Tool(server, name, definition)
+        return Tool(*json.loads(self._stored(number)))
 
     def _stored(self, number: int) -> bytes:
         start = int(self._ends[number - 1]) if number else 0
@@ -58,4 +57,5 @@ def stored_arrays(written: Iterable[bytes]) -> dict[str, Array]:
 
 
 def _text(tool: Tool) -> bytes:
-    return json.dumps((tool.server, tool.name, tool.definition), separators=(",", ":")).encode()
+    kind = () if tool.kind == "tool" else (tool.kind,)
+    return json.dumps((tool.server, tool.name, tool.definition, *kind), separators=(",", ":")).encode()

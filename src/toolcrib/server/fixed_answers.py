@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from toolcrib.model.asking import TASKS_EXTENSION
+from toolcrib.model.reading import Era
 from toolcrib.server.definitions import META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.identity import COMPLETE, SERVER_INFO, STAMP
 from toolcrib.wire.protocol import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
@@ -17,23 +18,46 @@ NOTHING = b"{}"
 _encode = msgspec.json.Encoder().encode
 
 
-class FixedAnswers:
-    """What we answer to the handshake, to `server/discover` and to `tools/list`."""
+class Native(Protocol):
+    """Whoever answers the methods for prompts and resources."""
 
-    def __init__(self, instructions: str) -> None:
-        about = {"capabilities": CAPABILITIES, "instructions": instructions}
-        self._handshake = {**about, "serverInfo": SERVER_INFO}
+    def capabilities(self) -> dict[str, Any]: ...
+
+    def methods(self, era: Era, /) -> frozenset[str]: ...
+
+
+class FixedAnswers:
+    """What we answer to the handshake, to `server/discover` and to `tools/list`.
+
+    Only what else is offered depends on when a client comes; `native` says it.
+    """
+
+    def __init__(self, instructions: str, native: Native | None = None) -> None:
+        self._instructions = instructions
+        self._native = native
         tools = {"tools": META_TOOLS}
-        versions = {"supportedVersions": MODERN_PROTOCOL_VERSIONS}
         self.legacy_tools = _encode(tools)
         self.modern_tools = _cacheable(tools, TOOLS_TTL_MS)
-        capabilities = {**CAPABILITIES, "extensions": {TASKS_EXTENSION: {}}}
-        self.discovered = _cacheable({**versions, **about, "capabilities": capabilities}, 0)
+
+    @property
+    def discovered(self) -> bytes:
+        about = self._about()
+        capabilities = {**about["capabilities"], "extensions": {TASKS_EXTENSION: {}}}
+        return _cacheable({"supportedVersions": MODERN_PROTOCOL_VERSIONS, **about, "capabilities": capabilities}, 0)
+
+    def methods(self, era: Era) -> frozenset[str]:
+        """The methods that are answered besides those of every connection."""
+        return frozenset() if self._native is None else self._native.methods(era)
+
+    def _about(self) -> dict[str, Any]:
+        more = {} if self._native is None else self._native.capabilities()
+        return {"capabilities": {**CAPABILITIES, **more}, "instructions": self._instructions}
 
     def initialized(self, wanted_version: str) -> bytes:
         """Agrees to the client's revision where we know it, and offers the latest one otherwise."""
         known = wanted_version in HANDSHAKE_PROTOCOL_VERSIONS
-        return _encode({"protocolVersion": wanted_version if known else LATEST_HANDSHAKE_VERSION, **self._handshake})
+        version = wanted_version if known else LATEST_HANDSHAKE_VERSION
+        return _encode({"protocolVersion": version, **self._about(), "serverInfo": SERVER_INFO})
 
 
 def _cacheable(result: dict[str, Any], ttl_ms: int) -> bytes:

@@ -34,7 +34,7 @@ def settle_output(file: int, progress: Progress) -> None:
     for begin, stop in progress.long_lines:
         if position <= begin:  # perhaps the client has part of it: the line ends here, and says nothing
             os.pwrite(file, b" " * (stop - begin - 1) + b"\n", begin)
-    progress.running.update({id: None for id, stop in progress.answered_at.items() if position < stop})
+    progress.running.update({id: "" for id, stop in progress.answered_at.items() if position < stop})
     progress.long_lines, progress.answered_at = [], {}
     if position >= end:
         os.ftruncate(file, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,9 +26,11 @@ from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, fitted_members, limit_for
 from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.execution_request import ExecutionRequest, read_request
-from toolcrib.server.input_rounds import InputRounds, ModernClient
+from toolcrib.server.input_rounds import InputRounds
+from toolcrib.server.native_methods import NativeMethods
 from toolcrib.server.protocol_errors import rpc_error_for
 from toolcrib.server.relayed_tasks import RelayedTasks, TaskClient, TaskQuestion
+from toolcrib.server.requests import Request
 from toolcrib.server.results import Keep, Members, interim_members, shape_failure, shape_result
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
@@ -40,23 +41,6 @@ READ_RESULT = "read_result"
 NO_RESULT = ToolResult(b"{}")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Who called a meta-tool and how to reach them while it runs."""
-
-    caller: Caller
-    listener: Listener | None = None
-    log_level: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    # How the client can be asked: one of the handshake era while the call runs, one of the newest revision by rounds.
-    conversation: Conversation | None = None
-    modern: ModernClient | None = None
-
-    @property
-    def wants_progress(self) -> bool:
-        return self.meta.get("progressToken") is not None
 
 
 class _NoArguments(msgspec.Struct, forbid_unknown_fields=True):
@@ -86,6 +70,7 @@ class MetaTools:
         self._gateway = gateway
         self._rounds = InputRounds(gateway)
         self._tasks = RelayedTasks(gateway)
+        self.native = NativeMethods(gateway, self._rounds)
         self._handlers: dict[str, Callable[[bytes, Request], Awaitable[Members]]] = {
             "list_mcp_servers": self._list_servers,
             "search_tools": self._search,
@@ -160,7 +145,7 @@ class MetaTools:
         return self._answer(render_details(found), request)
 
     async def _execute(self, arguments: bytes, request: Request) -> Members:
-        asked = await self._nested(read_request(arguments), request.caller)
+        asked = self._meant(await self._nested(read_request(arguments), request.caller), request.caller)
         if request.modern is None:
             return await self._run(asked, request, request.conversation, request.listener)
         run = partial(self._run, asked, request)
@@ -194,6 +179,8 @@ class MetaTools:
             return self._tasks.told(outcome.result, call)
         if outcome.result is not None and not outcome.result.is_complete:
             return interim_members(outcome.result)
+        if outcome.result is not None:
+            self.native.note_links(outcome.result, asked.server, request.caller)
         # What is read of a large result fits already; shelved again, it could never be read.
         is_reading = (asked.server, asked.tool) == (BUILT_IN_SERVER, READ_RESULT)
         try:
@@ -210,6 +197,14 @@ class MetaTools:
         if found is None or not found.enabled:
             return asked  # running it says what is wrong with the name
         return asked.with_flat_arguments(parameter.name for parameter in found.parameters)
+
+    def _meant(self, asked: ExecutionRequest, caller: Caller) -> ExecutionRequest:
+        """The item of a server that a built-in tool stands for: what a client brings back later is bound to that."""
+        found = self._gateway.meant(asked.server, asked.tool, asked.arguments, caller)
+        if found is None:
+            return asked
+        raw = msgspec.json.encode(found.arguments)
+        return ExecutionRequest(found.server, found.tool, raw, found.arguments)
 
     def _shape(self, outcome: ExecutionResult, caller: Caller, *, is_bounded: bool) -> Members:
         settings, display, keep = self._gateway.settings, self._display(caller), self._keep(caller)

@@ -26,11 +26,16 @@ from toolcrib.model.caller import Caller
 from toolcrib.server.admission import caller_key_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.fixed_answers import CAPABILITIES
 from toolcrib.server.identity import NAME, TITLE, stamped
 from toolcrib.server.input_rounds import ModernClient
-from toolcrib.server.meta_tools import MetaTools, Request
-from toolcrib.server.protocol_eras import capabilities_in
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.native_methods import NativeMethods
+from toolcrib.server.protocol_eras import CALL, capabilities_in
 from toolcrib.server.relayed_tasks import TASK_METHODS, TaskQuestion
+from toolcrib.server.request_params import RequestParams, read_params
+from toolcrib.server.requests import Request
+from toolcrib.server.results import Members
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
@@ -43,7 +48,8 @@ Context = ServerRequestContext[Any, Any]
 def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
     """A low-level SDK server that serves both protocol eras."""
     levels = SessionLevels()
-    server: Server[Any] = Server(
+    server: Server[Any] = _Server(
+        meta_tools.native,
         NAME,
         version=VERSION,
         title=TITLE,
@@ -55,8 +61,36 @@ def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
     )
     server.extensions[TASKS_EXTENSION] = {}
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set)
+    for method, params in _NATIVE_PARAMS.items():
+        server.add_request_handler(method, params, _answered_before)
     server.middleware.append(_CallMiddleware(meta_tools, levels))
     return server
+
+
+_NATIVE_PARAMS: Mapping[str, Any] = {
+    "prompts/list": types.PaginatedRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+    "resources/list": types.PaginatedRequestParams,
+    "resources/templates/list": types.PaginatedRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+    "completion/complete": types.CompleteRequestParams,
+}
+
+
+class _Server(Server[Any]):
+    """The SDK's server; what it says that it offers is what there is, not what it could answer."""
+
+    def __init__(self, native: NativeMethods, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._native = native
+
+    def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
+        return types.ServerCapabilities.model_validate({**CAPABILITIES, **self._native.capabilities()})
+
+
+async def _answered_before(ctx: Context, _: Any) -> Any:
+    """Registered so that the SDK knows the method; the middleware answers first, unless the method is off."""
+    raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
 
 
 async def _list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -85,7 +119,7 @@ class SessionLevels:
 
 
 class _CallMiddleware:
-    """Answers tools/call; everything else goes on to the SDK."""
+    """Answers calls, and what is asked about prompts and resources; everything else goes on to the SDK."""
 
     def __init__(self, meta_tools: MetaTools, levels: SessionLevels) -> None:
         self._meta_tools = meta_tools
@@ -97,12 +131,12 @@ class _CallMiddleware:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if ctx.method in TASK_METHODS and modern:
             return await self._about_task(ctx)
+        is_ours = ctx.method == CALL or ctx.method in self._meta_tools.native.methods("modern" if modern else "legacy")
         is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
-        if ctx.method != "tools/call" or not is_request or not (modern or ctx.session.client_params is not None):
+        if not is_ours or not is_request or not (modern or ctx.session.client_params is not None):
             return await call_next(ctx)
         params = ctx.params or {}
-        name, arguments = params.get("name"), params.get("arguments")
-        if not isinstance(name, str):
+        if ctx.method == CALL and not isinstance(params.get("name"), str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         client = SessionConversation(ctx)
         try:
@@ -112,9 +146,7 @@ class _CallMiddleware:
                     if modern
                     else replace(heard, conversation=client)
                 )
-                members = await self._meta_tools.call(
-                    name, msgspec.json.encode({} if arguments is None else arguments), request
-                )
+                members = await self._answer(ctx.method, params, request)
                 await client.told()
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
@@ -131,6 +163,14 @@ class _CallMiddleware:
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from error
         return {name: msgspec.json.decode(value) for name, value in stamped(members).items()}
+
+    async def _answer(self, method: str, params: Mapping[str, Any], request: Request) -> Members:
+        if method == CALL:
+            arguments = params.get("arguments")
+            encoded = msgspec.json.encode({} if arguments is None else arguments)
+            return await self._meta_tools.call(params["name"], encoded, request)
+        given = read_params(msgspec.json.encode(params)) or RequestParams()
+        return await self._meta_tools.native.answer(method, given, request)
 
 
 def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:

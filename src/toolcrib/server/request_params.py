@@ -26,6 +26,11 @@ class RequestParams(msgspec.Struct, rename="camel"):
     protocol_version: Any = None
     capabilities: Any = None
     client_info: Any = None
+    uri: Any = None
+    ref: Any = None
+    argument: Any = None
+    context: Any = None
+    notifications: Any = None
 
     @property
     def meta_object(self) -> dict[str, Any]:

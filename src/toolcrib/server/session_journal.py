@@ -33,8 +33,8 @@ class Journal:
     def fed(self) -> None:
         """One more line was answered, or needs no answer."""
 
-    def started(self, id: RequestId) -> None:
-        """One more line was a call, which runs now."""
+    def started(self, id: RequestId, method: str = "") -> None:
+        """One more line was a call, or a request with this method, which runs now."""
 
     def ended(self, id: RequestId) -> None:
         """A call was answered by what was written last, or cancelled."""
@@ -51,7 +51,8 @@ class Progress:
     """Where a session stands."""
 
     session: dict[str, Any] = field(default_factory=dict)
-    running: dict[RequestId, None] = field(default_factory=dict)
+    # What runs, each with its method; empty is a call.
+    running: dict[RequestId, str] = field(default_factory=dict)
     # How many of the lines in the kept input were dealt with.
     fed: int = 0
     # The kept output up to here may be sent; what is behind it was never finished.
@@ -104,9 +105,9 @@ class FileJournal(Journal):
         self._session = dict(session)
         self._add(b"S", _encode(session))
 
-    def started(self, id: RequestId) -> None:
-        self._running[id] = None
-        self._add(b"+", _encode(id))
+    def started(self, id: RequestId, method: str = "") -> None:
+        self._running[id] = method
+        self._add(b"+", _running_record(id, method))
 
     def ended(self, id: RequestId) -> None:
         if id in self._running and not self._is_handed_over:
@@ -151,7 +152,7 @@ class FileJournal(Journal):
         """Keep only what matters from now on; everything is committed, and so many lines of the kept input are fed."""
         self._records = [
             _record(b"S", _encode(self._session)),
-            *(_record(b"R", _encode(id)) for id in self._running),
+            *(_record(b"R", _running_record(id, method)) for id, method in self._running.items()),
             _record(b"F", b"%d" % fed),
             *(_record(b"T", _encode(line)) for line in self._long_lines),
             *(_record(b"A", _encode(answer)) for answer in self._answered_at.items()),
@@ -185,6 +186,15 @@ def _record(letter: bytes, body: bytes = b"") -> bytes:
     return b"%b%d\n%b" % (letter, len(body), body)
 
 
+def _running_record(id: RequestId, method: str) -> bytes:
+    return _encode((id, method)) if method else _encode(id)
+
+
+def _read_running(body: bytes) -> tuple[RequestId, str]:
+    known = _decode(body)
+    return (known[0], known[1]) if isinstance(known, list) else (known, "")
+
+
 def read_progress(descriptor: int) -> Progress:
     """What the journal of a former engine says; records that were not committed do not count."""
     progress = Progress()
@@ -204,9 +214,9 @@ def _apply(progress: Progress, letter: bytes, body: bytes) -> None:
             progress.session = _decode(body)
         case b"+":
             progress.fed += 1
-            progress.running[_decode(body)] = None
+            progress.running.update([_read_running(body)])
         case b"R":
-            progress.running[_decode(body)] = None
+            progress.running.update([_read_running(body)])
         case b"-":
             progress.running.pop(_decode(body), None)
         case b"A":

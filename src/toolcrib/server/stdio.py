@@ -58,7 +58,9 @@ async def serve_kept(
 
 
 def _session(gateway: Gateway, write: WriteLine, journal: Journal) -> StdioSession:
-    return StdioSession(MetaTools(gateway), FixedAnswers(gateway_instructions(gateway)), write, journal)
+    meta_tools = MetaTools(gateway)
+    answers = FixedAnswers(gateway_instructions(gateway), meta_tools.native)
+    return StdioSession(meta_tools, answers, write, journal)
 
 
 async def _serve(

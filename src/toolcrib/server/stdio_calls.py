@@ -20,14 +20,15 @@ from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
 from toolcrib.server.input_rounds import ModernClient
-from toolcrib.server.meta_tools import MetaTools, Request
-from toolcrib.server.protocol_eras import ProtocolEra
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.protocol_eras import CALL, ProtocolEra
 from toolcrib.server.relayed_tasks import TaskQuestion
 from toolcrib.server.request_params import RequestParams
+from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
 from toolcrib.server.session_journal import Journal
 from toolcrib.wire import jsonrpc
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, Json, RequestId, RpcError
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RequestId, RpcError
 
 _encode = msgspec.json.Encoder().encode
 _LOST = failure_json(
@@ -54,9 +55,9 @@ class StdioCalls:
         # The latest call with each id: a client may use one twice, though it should not.
         self._by_id: dict[RequestId, asyncio.Task[None]] = {}
 
-    def start(self, id: RequestId, params: RequestParams, era: ProtocolEra) -> None:
-        """Start a call that the era of the connection admits; raises RpcError where it names no tool."""
-        if not isinstance(params.name, str):
+    def start(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
+        """Start a request that the era of the connection admits and that takes time; raises RpcError for a call without a tool."""
+        if method == CALL and not isinstance(params.name, str):
             raise RpcError(INVALID_PARAMS, "tools/call: name must be a string")
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
@@ -67,25 +68,28 @@ class StdioCalls:
             request = replace(request, modern=client)
         else:
             request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
-        call = partial(self._meta_tools.call, params.name, params.arguments_json, request)
-        self._start(id, self._run(id, call, modern=modern))
+        self._start(id, "" if method == CALL else method, self._run(id, method, params, request))
 
     def start_about_task(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
         """Start a request about a task, which is answered like a call."""
         question = TaskQuestion(method, params.task_id, params.responses_json)
         caller = _caller(era.client_of(params.meta_object), self.session)
         ask = partial(self._meta_tools.task, question, caller, era.capabilities_of(params.meta_object))
-        self._start(id, self._run(id, ask, modern=True))
+        self._start(id, method, self._answer(id, ask, modern=True))
 
-    def _start(self, id: RequestId, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, id: RequestId, method: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         self._by_id[id] = task
-        self._journal.started(id)
+        self._journal.started(id, method)
         task.add_done_callback(lambda _: self._forget(id, task))
 
-    def give_up(self, id: RequestId, era: ProtocolEra | None) -> None:
-        """Answer a call that ran in an engine that is gone."""
+    def give_up(self, id: RequestId, era: ProtocolEra | None, method: str = "") -> None:
+        """Answer a call, or another request, that ran in an engine that is gone."""
+        if method:
+            self._write(jsonrpc.error_response(id, INTERNAL_ERROR, f"the gateway was ended during {method}: ask again"))
+            self._journal.ended(id)
+            return
         members = render.text_result(_LOST, is_error=True)
         is_modern = era is not None and era.era == "modern"
         self._write(*jsonrpc.response_parts(id, stamped(members) if is_modern else members))
@@ -115,7 +119,15 @@ class StdioCalls:
         await asyncio.gather(*left, return_exceptions=True)
         await self._meta_tools.close()
 
-    async def _run(self, id: RequestId, answer: Callable[[], Awaitable[Members]], *, modern: bool) -> None:
+    async def _run(self, id: RequestId, method: str, params: RequestParams, request: Request) -> None:
+        answer = (
+            partial(self._meta_tools.call, params.name, params.arguments_json, request)
+            if method == CALL
+            else partial(self._meta_tools.native.answer, method, params, request)
+        )
+        await self._answer(id, answer, modern=request.is_modern)
+
+    async def _answer(self, id: RequestId, answer: Callable[[], Awaitable[Members]], *, modern: bool) -> None:
         try:
             members = await answer()
             self._write(*jsonrpc.response_parts(id, stamped(members) if modern else members))

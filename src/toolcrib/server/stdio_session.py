@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.native_methods import METHODS
 from toolcrib.server.protocol_eras import CALL, ProtocolEra, opened_by, resumed_era
 from toolcrib.server.relayed_tasks import TASK_METHODS
 from toolcrib.server.request_params import RequestParams, read_params
@@ -38,8 +39,8 @@ class StdioSession:
         if progress.session:
             self._era = resumed_era(progress.session["era"], self._answers)
             self.calls.session = progress.session["session"]
-        for id in progress.running:
-            self.calls.give_up(id, self._era)
+        for id, method in progress.running.items():
+            self.calls.give_up(id, self._era, method)
 
     def feed(self, line: bytes) -> None:
         """Take one line from the client; a broken one is answered and the connection lives on."""
@@ -80,13 +81,13 @@ class StdioSession:
         is_first = self._era is None
         era = self._era = self._era or opened_by(method, params, self._answers)
         era.admit(method, params)
-        if method == CALL or method in TASK_METHODS:
+        if method == CALL or method in METHODS or method in TASK_METHODS:
             if is_first:
                 self._note(era)
-            if method == CALL:
-                self.calls.start(id, params, era)
-            else:
+            if method in TASK_METHODS:
                 self.calls.start_about_task(id, method, params, era)
+            else:
+                self.calls.start(id, method, params, era)
             return True
         result = era.result(method, params)
         self._note(era)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.items import ITEM_KINDS, ItemKind, own_name
 from toolcrib.model.reading import Identity
 from toolcrib.model.tool import Tool
 
@@ -36,6 +37,27 @@ def stored_tools(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[
         tool = Tool.from_mcp(server, _decode_object(text))
         stored.setdefault(tool.name, ToolRow(tool.name, text, tool.fingerprint))
     return stored
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """The same of what a server offers besides tools."""
+
+    kind: ItemKind
+    name: str
+    definition: str = field(compare=False)
+    fingerprint: str
+
+
+def stored_items(server: str, items: Iterable[tuple[ItemKind, Mapping[str, Any]]]) -> list[ItemRow]:
+    """The items in order, kind by kind; of two with one name the first stays, and one that has no name is left out."""
+    stored: dict[str, ItemRow] = {}
+    for kind, definition in sorted(items, key=lambda one: ITEM_KINDS.index(one[0])):
+        if own_name(kind, definition):
+            text = to_json(definition)
+            item = Tool.item(server, kind, _decode_object(text))
+            stored.setdefault(item.name, ItemRow(kind, item.name, text, item.fingerprint))
+    return list(stored.values())
 
 
 def identity_to_json(identity: Identity) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.items import ItemKind
 from toolcrib.model.tool import Tool
 
 # So many definitions are kept decoded. Of thousands of tools only those that were found, shown or called are looked into.
@@ -33,8 +34,8 @@ class _Text(bytes):
 class JsonTool(Tool):
     """A tool as it lies in the catalog: its text takes a tenth of the memory and of the time that its decoded form does."""
 
-    def __init__(self, server: str, name: str, text: _Text, fingerprint: str) -> None:
-        vars(self).update(server=server, name=name, text=text, fingerprint=fingerprint)
+    def __init__(self, server: str, name: str, text: _Text, fingerprint: str, kind: ItemKind = "tool") -> None:
+        vars(self).update(server=server, name=name, text=text, fingerprint=fingerprint, kind=kind)
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -52,6 +53,11 @@ class JsonTool(Tool):
 def read_tool(server: str, definition: str, fingerprint: str) -> JsonTool:
     """The tool a stored definition describes; raises `msgspec.DecodeError` for text that is none."""
     return JsonTool(server, str(_decode_name(definition).name), _Text(definition.encode()), fingerprint)
+
+
+def read_item(server: str, kind: ItemKind, name: str, definition: str, fingerprint: str) -> JsonTool:
+    """The same of what is no tool."""
+    return JsonTool(server, name, _Text(definition.encode()), fingerprint, kind)
 
 
 @lru_cache(maxsize=DECODED_DEFINITIONS)

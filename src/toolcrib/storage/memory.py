@@ -13,15 +13,17 @@ from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
+    ItemRow,
     ToolRow,
     identity_to_json,
     plain_text,
     read_identity,
     read_object,
+    stored_items,
     stored_tools,
     to_json,
 )
-from toolcrib.storage.json_tool import read_tool
+from toolcrib.storage.json_tool import read_item, read_tool
 
 
 class MemoryCatalog:
@@ -31,6 +33,7 @@ class MemoryCatalog:
         self._lock = threading.RLock()
         self._servers: dict[str, ServerRecord] = {}
         self._tools: dict[str, dict[str, ToolRow]] = {}
+        self._items: dict[str, list[ItemRow]] = {}
         self._shapes: dict[tuple[str, str], LearntShape] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         self._gateways: dict[str, GatewayRow] = {}
@@ -49,17 +52,31 @@ class MemoryCatalog:
         name = record.name if record is not None else ""
         return [read_tool(name, tool.definition, tool.fingerprint) for tool in stored.values()]
 
+    def items(self, launch_key: str) -> list[Tool]:
+        with self._lock:
+            stored, record = self._items.get(launch_key, []), self._servers.get(launch_key)
+        name = record.name if record is not None else ""
+        return [read_item(name, one.kind, one.name, one.definition, one.fingerprint) for one in stored]
+
     def all_tools(self) -> list[Tool]:
         with self._lock:
             return [tool for launch_key in self.servers() for tool in self.tools(launch_key)]
 
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
-        new = stored_tools(server, reading.tools)
+        new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = read_identity(identity_to_json(reading.identity))
-        record = ServerRecord(server, launch_key, identity, read_at, reading.ttl_seconds, tool_count=len(new))
+        record = ServerRecord(
+            server,
+            launch_key,
+            identity,
+            read_at,
+            reading.ttl_seconds,
+            tool_count=len(new),
+            item_count=len(items),
+        )
         with self._lock:
-            changed = new != self._tools.get(launch_key, {})
-            self._tools[launch_key] = new
+            changed = new != self._tools.get(launch_key, {}) or items != self._items.get(launch_key, [])
+            self._tools[launch_key], self._items[launch_key] = new, items
             before = self._servers.get(launch_key)
             self._servers[launch_key] = record if before is None else replace(record, asks=before.asks)
             self._forget_former_launches(server)
@@ -107,6 +124,7 @@ class MemoryCatalog:
     def forget(self, launch_key: str) -> None:
         with self._lock:
             self._tools.pop(launch_key, None)
+            self._items.pop(launch_key, None)
             self._drop_outlived_shapes()
             if self._servers.pop(launch_key, None) is not None:
                 self._changes += 1
@@ -118,6 +136,7 @@ class MemoryCatalog:
             if record.stale:
                 del self._servers[record.launch_key]
                 self._tools.pop(record.launch_key, None)
+                self._items.pop(record.launch_key, None)
 
     def change_token(self) -> int:
         with self._lock:

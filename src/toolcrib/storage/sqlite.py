@@ -13,6 +13,7 @@ from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
+    ItemRow,
     ToolRow,
     identity_to_json,
     plain_text,
@@ -20,10 +21,11 @@ from toolcrib.storage.json_text import (
     read_object,
     read_statuses,
     read_users,
+    stored_items,
     stored_tools,
     to_json,
 )
-from toolcrib.storage.json_tool import read_tool
+from toolcrib.storage.json_tool import read_item, read_tool
 from toolcrib.storage.sqlite_file import SqliteFile
 
 MAX_VECTORS = 250_000
@@ -33,10 +35,16 @@ _KEYS_A_QUERY = 500
 
 _SERVERS = """
 SELECT name, launch_key, identity, read_at, ttl_seconds, error, error_at, stale,
-       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired, asks
+       (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired, asks,
+       (SELECT count(*) FROM items WHERE items.launch_key = servers.launch_key)
 FROM servers ORDER BY name, launch_key
 """
 _TOOLS = "SELECT servers.name, definition, fingerprint FROM tools JOIN servers USING (launch_key)"
+_ITEMS = """
+SELECT servers.name, items.kind, items.name, definition, fingerprint FROM items JOIN servers USING (launch_key)
+WHERE launch_key = ? ORDER BY position
+"""
+_SAVE_ITEM = "INSERT INTO items (launch_key, kind, position, name, fingerprint, definition) VALUES (?, ?, ?, ?, ?, ?)"
 _SAVE_SERVER = """
 INSERT INTO servers (launch_key, name, identity, read_at, ttl_seconds) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (launch_key) DO UPDATE SET
@@ -105,18 +113,23 @@ class SqliteCatalog:
         with self._reader.connection() as db:
             return [read_tool(*row) for row in db.execute(query, (launch_key,))]
 
+    def items(self, launch_key: str) -> list[Tool]:
+        with self._reader.connection() as db:
+            return [read_item(*row) for row in db.execute(_ITEMS, (launch_key,))]
+
     def all_tools(self) -> list[Tool]:
         query = f"{_TOOLS} ORDER BY servers.name, launch_key, position"
         with self._reader.connection() as db:
             return [read_tool(*row) for row in db.execute(query)]
 
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
-        new = stored_tools(server, reading.tools)
+        new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = identity_to_json(reading.identity)
         with self._writer.transaction() as db:
             db.execute(_SAVE_SERVER, (launch_key, server, identity, read_at, reading.ttl_seconds))
             db.execute(_FORGET_FORMER_LAUNCHES, {"name": server, "kept": LAUNCHES_KEPT})
             changed = _replace_tools(db, launch_key, new)
+            changed |= _replace_items(db, launch_key, items)
             _note_change(db)
         return changed
 
@@ -252,7 +265,7 @@ def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
     name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tools, failures, error_code, *last = row
-    expired, asks = last
+    expired, asks, items = last
     return ServerRecord(
         name,
         launch,
@@ -267,6 +280,7 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
         error_code,
         bool(expired),
         read_asks(asks),
+        items,
     )
 
 
@@ -298,6 +312,18 @@ def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, To
     return {name: fingerprint for name, (_, fingerprint) in old.items()} != {
         tool.name: tool.fingerprint for tool in new.values()
     }
+
+
+def _replace_items(db: sqlite3.Connection, launch_key: str, new: Sequence[ItemRow]) -> bool:
+    """Write what a server offers besides tools, unless it is what is there; True when it differs."""
+    query = "SELECT kind, name, '', fingerprint FROM items WHERE launch_key = ? ORDER BY position"
+    old = [ItemRow(*row) for row in db.execute(query, (launch_key,))]
+    if old == list(new):
+        return False
+    db.execute("DELETE FROM items WHERE launch_key = ?", (launch_key,))
+    rows = ((launch_key, one.kind, at, one.name, one.fingerprint, one.definition) for at, one in enumerate(new))
+    db.executemany(_SAVE_ITEM, rows)
+    return True
 
 
 def _note_change(db: sqlite3.Connection) -> None:

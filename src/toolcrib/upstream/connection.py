@@ -10,13 +10,14 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.asking import QuestionKind
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
+from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
@@ -135,6 +136,16 @@ class Connection:
             with nullcontext() if self._household is None else self._household.visited(call.conversation):
                 return await self._with_session(work)
 
+    async def ask(self, caller: Caller, method: str, params: Mapping[str, object], seconds: float) -> bytes:
+        """What the server answers to anything but a call, connecting first if need be."""
+
+        async def work(session: Session) -> bytes:
+            self._called = True
+            self._note(caller)
+            return await session.ask(method, params, seconds)
+
+        return await self._with_session(work)
+
     async def tell_roots_changed(self) -> None:
         """Let the server know that its client's folders are others by now, if it runs; when it starts it asks anyway."""
         ready = self._opened()
@@ -154,9 +165,11 @@ class Connection:
             self.callers.add((caller.name, caller.session))
 
     async def read(self) -> ServerReading:
-        """The server's identity and tools, as they are now."""
-        seconds = self._policy.list_seconds
-        return await self._with_session(lambda session: session.read(self._policy.limits, seconds))
+        """The server's identity, its tools and what else it offers, as they are now; of a peer only what is for others."""
+        seconds, limits = self._policy.list_seconds, self._policy.limits
+        if self.spec.origin.source == FROM_PEER:
+            limits = replace(limits, items=0)
+        return await self._with_session(lambda session: session.read(limits, seconds))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""

@@ -50,8 +50,8 @@ class RequestEnvelope:
         meta = self.meta(CAPABILITIES)
         return msgspec.json.encode({**params, "_meta": meta} if meta else dict(params))
 
-    def call_params(self, call: ToolCall, name: str, request_id: int) -> bytes:
-        """Parameters of `tools/call`, with the caller's arguments exactly as they came."""
+    def call_params(self, call: ToolCall, members: bytes, request_id: int) -> bytes:
+        """Parameters of a call: these members, in which the caller's arguments are exactly as they came, and `_meta`."""
         meta = _passed_on(call.meta) | self.meta(_capabilities(call))
         if call.wants_progress:
             meta[_PROGRESS_TOKEN] = request_id
@@ -62,7 +62,7 @@ class RequestEnvelope:
             tail += _round_members(call.round)
         if self.era != "modern" and call.as_task:
             tail += b',"task":{}'
-        return b'{"name":%b,"arguments":%b%b}' % (msgspec.json.encode(name), call.raw_arguments, tail)
+        return b"{%b%b}" % (members, tail)
 
     def task_params(self, call: ToolCall, params: Mapping[str, Any]) -> bytes:
         """Parameters of a request about the task that a call has become."""
@@ -77,9 +77,9 @@ class RequestEnvelope:
                 headers[MCP_NAME_HEADER] = header_value(name)
         return headers
 
-    def call_headers(self, call: ToolCall, name: str) -> dict[str, str]:
-        headers = self.headers("tools/call", name)
-        if self.era == "modern" and call.target is not None:
+    def call_headers(self, call: ToolCall, method: str, name: str) -> dict[str, str]:
+        headers = self.headers(method, name)
+        if self.era == "modern" and call.target is not None and call.target.tool.kind == "tool":
             headers.update(argument_headers(call.target.tool.input_schema, call.arguments))
         return headers
 

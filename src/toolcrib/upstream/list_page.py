@@ -33,6 +33,7 @@ class _Fields(msgspec.Struct):
     tools: Raw | UnsetType = UNSET
     resources: Raw | UnsetType = UNSET
     prompts: Raw | UnsetType = UNSET
+    templates: Raw | UnsetType = msgspec.field(name="resourceTemplates", default=UNSET)
     ttl: Raw | UnsetType = msgspec.field(name="ttlMs", default=UNSET)
     cursor: Raw | UnsetType = msgspec.field(name="nextCursor", default=UNSET)
 

@@ -99,6 +99,12 @@ class Pool:
             raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
         return result
 
+    async def ask(self, call: ToolCall, method: str, params: Mapping[str, object], seconds: float) -> bytes:
+        """Ask the server of a call something else, on the connection that the call would take."""
+        if call.target is None or call.target.spec is None:
+            raise ServerConnectionError("there is no server to ask", server=call.server)
+        return await self._for_caller(call.target.spec, call).ask(call.caller, method, params, seconds)
+
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:
         """The connection that is kept for this launch; for any other one that ends with the block, whatever happens."""

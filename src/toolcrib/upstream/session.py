@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -20,7 +21,8 @@ from toolcrib.errors import (
 )
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import TaskRequest, ToolCall, ToolResult
-from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
+from toolcrib.model.items import request_of
+from toolcrib.model.reading import ITEM_LISTS, Identity, ListKind, ServerListing, ServerReading
 from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.envelopes import RequestEnvelope
@@ -37,6 +39,9 @@ log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
 CANCEL_SECONDS = 5.0
+# What is left for the other lists where the tools took nearly all of the time.
+LEAST_LIST_SECONDS = 1.0
+_LIST_METHODS: Mapping[ListKind, str] = {"templates": "resources/templates/list"}
 
 
 class Session:
@@ -82,9 +87,31 @@ class Session:
         return cls(server, link, inbox, identity, envelope, next_id)
 
     async def read(self, limits: ListLimits, timeout_seconds: float) -> ServerReading:
-        """The server's identity and its whole tool list."""
+        """The server's identity and its whole tool list; with it, as far as they can be had in time, its other items."""
+        until = asyncio.get_running_loop().time() + timeout_seconds
         listed = await self._listed("tools", limits, timeout_seconds)
-        return ServerReading(self.identity, tuple(listed.definitions), listed.ttl_seconds, tuple(listed.warnings))
+        others = await asyncio.gather(*(self._others(kind, limits, until) for kind in self._item_lists(limits)))
+        return ServerReading(
+            self.identity,
+            tuple(listed.definitions),
+            listed.ttl_seconds,
+            tuple(warning for one in (listed, *others) for warning in one.warnings),
+            tuple((ITEM_LISTS[one.kind], definition) for one in others for definition in one.definitions),
+        )
+
+    def _item_lists(self, limits: ListLimits) -> list[ListKind]:
+        """What the server says that it has besides tools."""
+        declared = self.identity.capabilities if limits.items else {}
+        kinds: list[ListKind] = ["prompts"] if "prompts" in declared else []
+        return [*kinds, "resources", "templates"] if "resources" in declared else kinds
+
+    async def _others(self, kind: ListKind, limits: ListLimits, until: float) -> ListedItems:
+        """One list besides the tools; a server that fails in this still has its tools."""
+        left = max(LEAST_LIST_SECONDS, until - asyncio.get_running_loop().time())
+        try:
+            return await self._listed(kind, replace(limits, tools=limits.items), left)
+        except (ToolsListFailed, CallTimeout) as failure:
+            return ListedItems(kind, warnings=[f"its {kind} are not known: {failure.message}"])
 
     async def list_items(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ServerListing:
         """Everything of one kind that the server has."""
@@ -92,7 +119,7 @@ class Session:
         return ServerListing(self.identity, tuple(listed.definitions), tuple(listed.warnings))
 
     async def _listed(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ListedItems:
-        method = f"{kind}/list"
+        method = _LIST_METHODS.get(kind, f"{kind}/list")
 
         async def fetch_page(params: Mapping[str, object]) -> Json:
             return await self._request(method, params)
@@ -124,8 +151,10 @@ class Session:
         if call.task is not None:
             return await self._about_task(call, call.task, timeout_seconds)
         name = call.target.upstream_name if call.target is not None else call.tool
+        kind = call.target.tool.kind if call.target is not None else "tool"
+        method, members = request_of(kind, name, call.raw_arguments)
         request_id = self._next_id()
-        params = self._envelope.call_params(call, name, request_id)
+        params = self._envelope.call_params(call, members, request_id)
         try:
             async with asyncio.timeout(None) as patience:
                 clock = CallClock(patience, timeout_seconds)
@@ -134,7 +163,7 @@ class Session:
                     clock.renew()
                     result = ToolResult(
                         await self.link.request(
-                            request_id, "tools/call", params, self._envelope.call_headers(call, name)
+                            request_id, method, params, self._envelope.call_headers(call, method, name)
                         )
                     )
                     is_relayed = call.conversation is not None and call.conversation.takes_tasks
@@ -204,6 +233,18 @@ class Session:
         task = asyncio.ensure_future(quietly())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+    async def ask(self, method: str, params: Mapping[str, object], timeout_seconds: float) -> bytes:
+        """What the server answers to a request that is neither a call nor a list."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return bytes(await self._request(method, params))
+        except TimeoutError:
+            raise CallTimeout(f"no answer within {timeout_seconds:g} s", server=self._server) from None
+        except RpcError as error:
+            raise ToolExecutionError(
+                error.message, server=self._server, rpc_code=error.code, data=error.data
+            ) from error
 
     async def hear_changes(self) -> None:
         """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""

@@ -24,12 +24,18 @@ _FEWEST_VALUES = 100_000
 _SHOWN_CHARACTERS = 64
 
 # What tells two entries of a list apart.
-_NAMED_BY: Mapping[ListKind, str] = {"tools": "name", "resources": "uri", "prompts": "name"}
+_NAMED_BY: Mapping[ListKind, str] = {
+    "tools": "name",
+    "prompts": "name",
+    "resources": "uri",
+    "templates": "uriTemplate",
+}
 
 
 class _Names(msgspec.Struct):
     name: str = ""
     uri: str = ""
+    uriTemplate: str = ""  # noqa: N815 - as it is on the wire, and as it is given back
 
 
 _decode_names = msgspec.json.Decoder(_Names).decode
@@ -46,6 +52,7 @@ class ListLimits:
     definition_bytes: int = 64 * 1024
     nesting: int = 64
     total_bytes: int = 4 * 1024 * 1024
+    items: int = 1_000
 
     @property
     def values(self) -> int:

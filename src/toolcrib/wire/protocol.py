@@ -30,6 +30,8 @@ MCP_NAME_HEADER = "mcp-name"
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
 URL_ELICITATION_REQUIRED = -32042
+# Of the handshake era; the newest revision says "invalid parameters" instead.
+RESOURCE_NOT_FOUND = -32002
 
 ROOTS_CHANGED = "notifications/roots/list_changed"
 ELICITATION_COMPLETE = "notifications/elicitation/complete"

@@ -12,6 +12,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.model.availability import ENABLED, Availability
 from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller
+from toolcrib.model.items import name_on_server
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
@@ -47,6 +48,7 @@ class CatalogView:
         self._reviewed: Mapping[str, Mapping[str, str]] = {}
         self.version = 0
         self._made: dict[str, _Made] = {}
+        self._made_items: dict[str, _Made] = {}
 
     def configure(
         self,
@@ -63,6 +65,7 @@ class CatalogView:
         self._reviewed = reviewed
         self.version += 1
         self._made.clear()
+        self._made_items.clear()
 
     # -- servers
 
@@ -112,9 +115,24 @@ class CatalogView:
             return tools
         return {name: _for_caller(visible, caller) for name, visible in tools.items()}
 
+    def items(self, server: str, caller: Caller = LIBRARY) -> VisibleTools:
+        """The prompts, resources and templates of a server by their names, with those that may not be used."""
+        return {name: _for_caller(visible, caller) for name, visible in self._items_of_everybody(server).items()}
+
     def find(self, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool | None:
+        """The tool of that name, or what else a server has under it."""
         visible = self._of_everybody(server).get(tool) if self.knows(server) else None
+        visible = visible or self._items_of_everybody(server).get(tool)
         return None if visible is None else _for_caller(visible, caller)
+
+    def judged(self, tool: Tool, spec: ServerSpec, caller: Caller = LIBRARY) -> VisibleTool:
+        """Something of a server that it did not list, as the rules and the caller's rights leave it."""
+        return _for_caller(self._visible(tool, spec), caller)
+
+    def is_denied(self, spec: ServerSpec, name: str) -> bool:
+        """Whether a rule or the server's entry keeps the item of this name away, rather than only not allowing it."""
+        decision = self.rules.decide(spec.name, name, is_item=True)
+        return _is_listed(name, spec.deny_tools) or (decision.rule is not None and not decision.enabled)
 
     def tool_count(self) -> int:
         return sum(len(self._of_everybody(name)) for name in self.specs)
@@ -129,7 +147,8 @@ class CatalogView:
     @property
     def warnings(self) -> list[str]:
         """What the rules do that their author may not expect, over the tools known now."""
-        return self.rules.check([(name, tool) for name in self.specs for tool in self.tools(name)])
+        offered = ((name, (*self.tools(name), *self.items(name))) for name in self.specs)
+        return self.rules.check([(name, tool) for name, tools in offered for tool in tools])
 
     # -- inside
 
@@ -140,6 +159,17 @@ class CatalogView:
         if made is None or made.source != source:
             tools = {visible.tool.name: visible for visible in self._visible_tools(server, spec)}
             made = self._made[server] = _Made(source, tools)
+        return made.tools
+
+    def _items_of_everybody(self, server: str) -> VisibleTools:
+        spec = self.specs.get(server)
+        source = () if spec is None else self.catalog.items(spec)
+        if spec is None or not source:
+            return {}
+        made = self._made_items.get(server)
+        if made is None or made.source is not source:
+            items = {one.name: self._visible(_named(one, spec), spec) for one in source}
+            made = self._made_items[server] = _Made(source, items)
         return made.tools
 
     def _source(self, server: str, spec: ServerSpec | None) -> object:
@@ -167,11 +197,11 @@ class CatalogView:
 
     def _visible(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> VisibleTool:
         public = tool if spec is None else public_tool(tool, spec, own_name)
-        decision = self.rules.decide(public.server, public.name)
+        decision = self.rules.decide(public.server, public.name, is_item=public.kind != "tool")
         refusal = _listed_off(spec, tool.name)
         is_on = decision.enabled and not refusal
         availability = self._review(tool, spec) if is_on else Availability("disabled", refusal or decision.reason)
-        return VisibleTool(public, tool.name, availability, decision.tags, spec)
+        return VisibleTool(public, name_on_server(tool.kind, tool.name), availability, decision.tags, spec)
 
     def _review(self, tool: Tool, spec: ServerSpec | None) -> Availability:
         """Whether it is the tool that a person agreed to, where one had to."""

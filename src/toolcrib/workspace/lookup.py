@@ -5,16 +5,18 @@ from __future__ import annotations
 from toolcrib.errors import ServerNotFound, ToolcribError, ToolNotFound
 from toolcrib.model.advice import NO_SERVERS
 from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.search.suggest import nearest
 from toolcrib.workspace.catalog_view import CatalogView
+from toolcrib.workspace.readable import found
 
 MOST_NAMES = 20
 
 
 def admitted(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool:
     """The tool of that name, if it exists and the caller may use it; else the error to answer with is raised."""
-    visible = view.find(server, tool, caller)
+    visible = found(view, server, tool, caller)
     if visible is None or not visible.enabled:
         raise missing(view, server, tool, caller)
     return visible
@@ -22,7 +24,7 @@ def admitted(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY
 
 def missing(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -> ToolcribError:
     """The error for a tool that can't be had: why it may not be used, or the names that may have been meant."""
-    visible = view.find(server, tool, caller)
+    visible = found(view, server, tool, caller)
     refusal = None if visible is None else visible.availability.refusal(visible.tool.id)
     if refusal is not None:
         return refusal
@@ -33,9 +35,11 @@ def missing(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY)
             hint=known if view.specs else NO_SERVERS,
             nearest=nearest(server, view.specs),
         )
-    names = [name for name, visible in view.tools(server, caller).items() if visible.enabled]
+    is_item = tool.startswith(ITEM_PREFIXES)
+    offered = view.items(server, caller) if is_item else view.tools(server, caller)
+    names = [name for name, visible in offered.items() if visible.enabled]
     return ToolNotFound(
-        f"{server!r} has no tool {tool!r}" + _unread(view, server),
+        f"{server!r} has no {'' if is_item else 'tool '}{tool!r}" + _unread(view, server),
         hint="Use one of the names given, or search_tools.",
         nearest=nearest(tool, names),
         available=sorted(names)[:MOST_NAMES],

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.items import MOST_NAME_CHARACTERS
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool import Tool
 from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.search.group_names import ASIDE
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.search_index import SearchIndex
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:  # only names of types: see `SearchIndex`
     from toolcrib.search.explain import Explanation
 
 log = logging.getLogger(__name__)
+
+ITEM_SHARE = 0.9
 
 Passes = Callable[[VisibleTool], bool]
 Found = tuple[VisibleTool, float]
@@ -33,6 +37,8 @@ class ToolSearch:
         self._max_enabled = max_enabled
         self._view = view
         self._groups: dict[str, str] = {}
+        # Prompts and resources of those servers that have some.
+        self._item_groups: dict[str, str] = {}
         self._waiting: deque[str] = deque()
         # The state of the view and of the catalog that the index was last compared with, and how much it could hold.
         self._compared: tuple[int, int, int] | None = None
@@ -51,19 +57,28 @@ class ToolSearch:
         passes: Passes | None = None,
         caller: Caller = LIBRARY,
     ) -> list[Found]:
-        """The best matches, most relevant first: tools the caller may use, or all where `include_disabled`, that pass."""
+        """The best matches, most relevant first: tools the caller may use, or all where `include_disabled`, that pass.
+
+        Prompts and resources are ranked among themselves, and stand behind tools that are as relevant.
+        """
         self._bring_up_to_date()
-        group = None if server is None else self._groups.get(server, "")
 
         def allowed(tool: Tool) -> bool:
             visible = self._view.find(tool.server, tool.name, caller)
             return visible is not None and (visible.enabled or include_disabled) and (passes is None or passes(visible))
 
-        matches = self.index.index.search(
-            query, server=group, among=self._groups.values(), limit=limit, allowed=allowed
-        )
-        found = ((self._view.find(match.tool.server, match.tool.name, caller), match.relevance) for match in matches)
-        return [(visible, relevance) for visible, relevance in found if visible is not None]
+        def found(groups: Mapping[str, str], *, aside: bool) -> list[Found]:
+            group = None if server is None else groups.get(server, "")
+            matches = self.index.index.search(
+                query, server=group, among=groups.values(), limit=limit, allowed=allowed, aside=aside
+            )
+            seen = ((self._view.find(match.tool.server, match.tool.name, caller), match.relevance) for match in matches)
+            return [(visible, relevance) for visible, relevance in seen if visible is not None]
+
+        tools = found(self._groups, aside=False)
+        if not (self._item_groups if server is None else server in self._item_groups):
+            return tools
+        return _behind(tools, found(self._item_groups, aside=True))[:limit]
 
     def select(
         self,
@@ -74,9 +89,12 @@ class ToolSearch:
         include_disabled: bool = False,
         caller: Caller = LIBRARY,
     ) -> list[Found]:
-        """All tools that pass, in the order of servers and names, as good as each other."""
+        """All tools that pass, and the prompts and resources behind them, by servers and names, as good as each other."""
         servers = [name for name in self._view.specs if server in {None, name}]
-        tools = (one for name in servers for _, one in sorted(self._view.tools(name, caller).items()))
+        offered = chain(
+            (self._view.tools(name, caller) for name in servers), (self._view.items(name, caller) for name in servers)
+        )
+        tools = (one for own in offered for _, one in sorted(own.items()))
         passed = (
             visible
             for visible in tools
@@ -87,7 +105,7 @@ class ToolSearch:
     def explain(self, query: str, found: VisibleTool) -> Explanation:
         """Why a search for `query` found this tool."""
         self._bring_up_to_date()
-        group = self._groups[found.tool.server]
+        group = (self._groups if found.tool.kind == "tool" else self._item_groups)[found.tool.server]
         return self.index.index.explain(query, found.tool, server=group, tags=self._tags)
 
     # -- the index
@@ -97,14 +115,21 @@ class ToolSearch:
         if self._compared != self._state():
             self._compared = self._state()
             self._groups = {name: self._group(name) for name in (*self._view.specs, BUILT_IN_SERVER)}
+            self._item_groups = {
+                name: f"{group}{ASIDE}" for name, group in self._groups.items() if self._has_items(name)
+            }
             self._waiting = deque(self._groups)
-            self.index.claim(self, self._groups.values())
+            self.index.claim(self, [*self._groups.values(), *self._item_groups.values()])
         if not self._waiting:
             return False
         server = self._waiting[0]
-        group, mark = self._groups[server], self._mark(server)
-        if not self.index.is_current(group, mark):
-            self.index.put(group, self._searchable_tools(server), mark, self._tags)
+        mark = self._mark(server)
+        for group, searchable in (
+            (self._groups[server], self._searchable_tools),
+            (self._item_groups.get(server), self._searchable_items),
+        ):
+            if group is not None and not self.index.is_current(group, mark):
+                self.index.put(group, searchable(server), mark, self._tags)
         # Only now: a server that the catalog could not tell about is tried again.
         self._waiting.popleft()
         if not self._waiting:
@@ -132,7 +157,7 @@ class ToolSearch:
         spec, record = self._view.specs.get(server), self._view.record(server)
         if spec is None:
             told: Sequence[object] = [tool.fingerprint for tool in self._view.built_in]
-        elif record is None or not record.tool_count:
+        elif record is None or not (record.tool_count or record.item_count):
             told = (spec.declared_tools,)
         else:
             told = (record.launch_key, record.read_at, record.tool_count)
@@ -141,6 +166,14 @@ class ToolSearch:
     def _searchable_tools(self, server: str) -> Iterable[Tool]:
         visible = self._view.tools(server).values()
         return [one.tool for one in visible if one.availability.is_searchable]
+
+    def _searchable_items(self, server: str) -> Iterable[Tool]:
+        items = self._view.items(server).items()
+        return [one.tool for name, one in items if len(name) <= MOST_NAME_CHARACTERS]
+
+    def _has_items(self, server: str) -> bool:
+        record = self._view.record(server)
+        return record is not None and record.item_count > 0
 
     def _tags(self, tool: Tool) -> tuple[str, ...]:
         visible = self._view.find(tool.server, tool.name)
@@ -156,6 +189,12 @@ class ToolSearch:
             log.warning(
                 "%d tools are enabled, more than maxTools (%d): narrow them by rules", enabled, self._max_enabled
             )
+
+
+def _behind(tools: Sequence[Found], items: Sequence[Found]) -> list[Found]:
+    """Both by relevance; who searches mostly looks for something to do, so what is no tool counts a little less."""
+    lesser = [(one, relevance if relevance == 1.0 else round(relevance * ITEM_SHARE, 2)) for one, relevance in items]
+    return sorted([*tools, *lesser], key=lambda found: -found[1])
 
 
 def _digest(told: object) -> str:

@@ -1,0 +1,228 @@
+"""Prompts, resources and completion as clients know them: from the parameters of a method to the gateway, and back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from toolcrib.errors import ToolcribError
+from toolcrib.gateway import Gateway
+from toolcrib.model.asking import Conversation, InputRound
+from toolcrib.model.call import Listener, ToolCall, ToolResult
+from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.reading import Era
+from toolcrib.server.execution_request import ExecutionRequest
+from toolcrib.server.input_rounds import InputRounds
+from toolcrib.server.native_errors import not_found, rpc_error, rpc_error_of
+from toolcrib.server.native_names import Offered, SeenLinks, Table, listed, own_address, servers_by_template
+from toolcrib.server.native_pages import page_of
+from toolcrib.server.request_params import RequestParams, is_cursor, require
+from toolcrib.server.requests import Request
+from toolcrib.server.results import CACHE_HINTS, Members, interim_members, passed_on
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+
+log = logging.getLogger(__name__)
+
+LISTS_TTL_MS: Final = 60_000
+METHODS: Final = frozenset(
+    {
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "completion/complete",
+    }
+)
+_LINK = b"resource_link"
+_NOTHING = frozenset[str]()
+_encode = msgspec.json.Encoder().encode
+_arguments = msgspec.json.Decoder(dict[str, Any]).decode
+
+Answer = Callable[[RequestParams, Request], Awaitable[Members]]
+
+
+class NativeMethods:
+    """Answers the methods for prompts and resources; whatever goes wrong is an RpcError."""
+
+    def __init__(self, gateway: Gateway, rounds: InputRounds) -> None:
+        self._gateway = gateway
+        self._view = gateway.workspace.view
+        self._rounds = rounds
+        self._links = SeenLinks()
+        self._offered: tuple[object, Offered] = (None, Offered())
+        self._answers: Mapping[str, Answer] = {
+            "prompts/list": partial(self._list, "prompts", "prompts"),
+            "prompts/get": self._prompt,
+            "resources/list": partial(self._list, "resources", "resources"),
+            "resources/templates/list": partial(self._list, "templates", "resourceTemplates"),
+            "resources/read": self._read,
+            "completion/complete": self._complete,
+        }
+
+    def methods(self, _era: Era) -> frozenset[str]:
+        """The methods that are answered now."""
+        return _NOTHING if self._gateway.settings.native == "off" else METHODS
+
+    def capabilities(self) -> dict[str, Any]:
+        """What to declare to a client that comes now: what there is, unless the settings say otherwise."""
+        setting = self._gateway.settings.native
+        if setting == "off":
+            return {}
+        offered, is_on = self._offered_to(LIBRARY), setting == "on"
+        declared: dict[str, Any] = {}
+        if is_on or offered.prompts:
+            declared["prompts"] = {"listChanged": False}
+        if is_on or offered.resources or offered.templates:
+            declared["resources"] = {"subscribe": False, "listChanged": False}
+        if declared and (is_on or self._any_completes()):
+            declared["completions"] = {}
+        return declared
+
+    async def answer(self, method: str, params: RequestParams, request: Request) -> Members:
+        """The members of the result of one of the methods."""
+        try:
+            return await self._answers[method](params, request)
+        except ToolcribError as error:
+            raise rpc_error_of(error, modern=request.is_modern) from error
+        except RpcError:
+            raise
+        except Exception as error:
+            log.exception("%s failed unexpectedly", method)
+            raise RpcError(INTERNAL_ERROR, f"{method} failed inside the gateway: {type(error).__name__}") from error
+
+    def note_links(self, result: ToolResult, server: str, caller: Caller) -> None:
+        """Remember where addresses in a result came from, so that the caller can read them."""
+        if _LINK not in bytes(result.raw):
+            return
+        for block in result.content:
+            if block.get("type") == "resource_link" and isinstance(block.get("uri"), str):
+                self._links.note((caller.key, caller.session), block["uri"], server)
+
+    # -- methods
+
+    async def _list(self, kind: str, member: str, params: RequestParams, request: Request) -> Members:
+        require(is_cursor(params.cursor))
+        await self._gateway.list_items(
+            caller=request.caller
+        )  # the very first time, wait a little for servers to be read
+        table: Table = getattr(self._offered_to(request.caller), kind)
+        names, following = page_of(list(table), params.cursor)
+        members = {member: msgspec.Raw(_encode([listed(name, table[name]) for name in names]))}
+        if following is not None:
+            members["nextCursor"] = msgspec.Raw(_encode(following))
+        return members | (_hints(LISTS_TTL_MS) if request.is_modern else {})
+
+    async def _prompt(self, params: RequestParams, request: Request) -> Members:
+        require(isinstance(params.name, str))
+        visible = self._offered_to(request.caller).prompts.get(params.name)
+        if visible is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown prompt: {params.name}")
+        raw = params.arguments_json
+        try:
+            arguments = _arguments(raw)
+        except (msgspec.DecodeError, RecursionError):
+            raise RpcError(INVALID_PARAMS, "prompts/get: arguments must be an object") from None
+        asked = ExecutionRequest(visible.tool.server, visible.tool.name, raw, arguments)
+        return await self._got(asked, request)
+
+    async def _read(self, params: RequestParams, request: Request) -> Members:
+        require(isinstance(params.uri, str))
+        server, uri = self._place(params.uri, request)
+        members = await self._got(ExecutionRequest(server, f"resource:{uri}", b"{}", {}), request, params.uri)
+        return (_hints(0) | members) if request.is_modern and "resultType" not in members else members
+
+    async def _complete(self, params: RequestParams, request: Request) -> Members:
+        reference, argument, context = params.ref, params.argument, params.context
+        require(isinstance(reference, dict), isinstance(argument, dict), context is None or isinstance(context, dict))
+        name, value = argument.get("name"), argument.get("value")
+        require(isinstance(name, str), isinstance(value, str))
+        offered = self._offered_to(request.caller)
+        is_prompt = reference.get("type") == "ref/prompt"
+        table, key = (offered.prompts, "name") if is_prompt else (offered.templates, "uri")
+        visible = table.get(str(reference.get(key)))
+        if visible is None:
+            raise RpcError(INVALID_PARAMS, f"nothing of that name can be completed: {reference.get(key)}")
+        found = await self._gateway.complete(
+            visible.tool.server, visible.tool.name, name, value, context=context, caller=request.caller
+        )
+        return {"completion": msgspec.Raw(_encode(found))}
+
+    # -- inside
+
+    def _offered_to(self, caller: Caller) -> Offered:
+        """Made anew only where something changed; who has the same rights is offered the same."""
+        state = (self._view.version, self._view.catalog.version, caller.rights)
+        if self._offered[0] != state:
+            self._offered = (state, Offered.to(self._view, caller))
+        return self._offered[1]
+
+    def _any_completes(self) -> bool:
+        identities = (self._view.identity(server) for server in self._view.specs)
+        return any(one is not None and "completions" in one.capabilities for one in identities)
+
+    def _place(self, uri: str, request: Request) -> tuple[str, str]:
+        """The server that is asked for an address, and what it is called there; raises RpcError where that is not clear."""
+        caller, offered = request.caller, self._offered_to(request.caller)
+        own = own_address(uri, self._view)
+        if own is not None:
+            return own
+        if uri in offered.resources:
+            return offered.resources[uri].tool.server, uri
+        seen = self._links.server_of((caller.key, caller.session), uri)
+        if seen is not None:
+            return seen, uri
+        servers = servers_by_template(uri, self._view, caller)
+        if len(servers) != 1:
+            raise not_found(uri, modern=request.is_modern, servers=servers)
+        return servers[0], uri
+
+    async def _got(self, asked: ExecutionRequest, request: Request, uri: str | None = None) -> Members:
+        run = partial(self._run, asked, request, uri)
+        if request.modern is None:
+            return await run(request.conversation, request.listener)
+        members = await self._rounds.run(asked, request.caller, request.modern, request.listener, run)
+        if "isError" in members:  # of a call that waited for answers and is gone
+            raise RpcError(INTERNAL_ERROR, "this request does not wait for answers any more: begin anew")
+        return members
+
+    async def _run(
+        self,
+        asked: ExecutionRequest,
+        request: Request,
+        uri: str | None,
+        client: Conversation | None,
+        listener: Listener | None,
+        given: InputRound | None = None,
+    ) -> Members:
+        call = ToolCall(
+            asked.server,
+            asked.tool,
+            asked.arguments,
+            asked.raw,
+            request.caller,
+            listener,
+            request.log_level,
+            request.meta,
+            wants_progress=request.wants_progress,
+            conversation=client,
+            round=given,
+            is_verbatim=True,
+        )
+        outcome = await self._gateway.execute(call)
+        if outcome.error is not None:
+            raise rpc_error(outcome.error, modern=request.is_modern, uri=uri)
+        if outcome.result is None:
+            raise RpcError(INTERNAL_ERROR, "the server gave nothing")
+        if not outcome.result.is_complete:
+            return interim_members(outcome.result)
+        return passed_on(outcome.result, keeps=CACHE_HINTS if request.is_modern else ())
+
+
+def _hints(ttl_ms: int) -> Members:
+    """How long a client may keep an answer, where the server did not say; for itself, since others may see something else."""
+    return {"ttlMs": msgspec.Raw(_encode(ttl_ms)), "cacheScope": msgspec.Raw(b'"private"')}

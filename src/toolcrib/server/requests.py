@@ -1,0 +1,34 @@
+"""A request of a client, as far as every method needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolcrib.model.asking import Conversation
+from toolcrib.model.call import Listener
+from toolcrib.model.caller import Caller
+from toolcrib.server.input_rounds import ModernClient
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asks, and how to reach them meanwhile."""
+
+    caller: Caller
+    listener: Listener | None = None
+    log_level: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    # How the client can be asked: one of the handshake era while the call runs, one of the newest revision by rounds.
+    conversation: Conversation | None = None
+    modern: ModernClient | None = None
+
+    @property
+    def wants_progress(self) -> bool:
+        return self.meta.get("progressToken") is not None
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the client speaks the newest revision."""
+        return self.modern is not None
