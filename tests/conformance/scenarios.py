@@ -167,8 +167,10 @@ async def answer_rounds(scenario: Scenario, gateway: Gateway) -> None:
 async def everything_listed(scenario: Scenario, gateway: Gateway) -> None:
     await call_every_tool(scenario, gateway)
     spec = gateway.workspace.view.specs[SERVER]
-    await gateway.discovery_service.discover_resources(spec)
-    await gateway.discovery_service.discover_prompts(spec)
+    for resource in await gateway.discovery_service.discover_resources(spec):
+        await scenario.call(gateway, f"resource:{resource['uri']}", {})
+    for prompt in await gateway.discovery_service.discover_prompts(spec):
+        await scenario.call(gateway, f"prompt:{prompt['name']}", {})
 
 
 DONE: Mapping[str, Callable[[Scenario, Gateway], Awaitable[None]]] = {
