@@ -28,6 +28,12 @@ AT_ONCE = 4  # the suites start all scenarios together, some of them with a cloc
 MOST_SIGN_INS = 3
 METADATA = "https://conformance-test.local/client-metadata.json"
 CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+CREDENTIALS = {
+    "clientId": "client_id",
+    "clientSecret": "client_secret",
+    "privateKey": "private_key_pem",
+    "signingAlgorithm": "signing_algorithm",
+}
 STAND_INS = {"string": "x", "integer": 0, "number": 0, "boolean": False, "object": {}, "array": [], "null": None}
 
 
@@ -49,12 +55,10 @@ class Scenario:
     async def config(self) -> Path:
         entry: dict[str, Any] = {"url": self.url, "type": "http"}
         if "client_id" in self.context:
-            entry["oauth"] = {
-                "clientId": self.context["client_id"],
-                "clientSecret": self.context.get("client_secret", ""),
-            }
-        if self.name == "auth/client-credentials-basic":
-            entry["oauth"] |= {"grant": "client_credentials", "issuer": await _issuer(self.url)}
+            given = {key: self.context[name] for key, name in CREDENTIALS.items() if name in self.context}
+            is_alone = self.name.startswith("auth/client-credentials")
+            alone = {"grant": "client_credentials", "issuer": await _issuer(self.url)} if is_alone else {}
+            entry["oauth"] = {**given, **alone}
         oauth = {"clientMetadataUrl": METADATA, "loginTimeout": 6, "store": "file"}
         self.home.mkdir(parents=True)
         file = self.home / "toolcrib.json"
@@ -70,7 +74,7 @@ class Scenario:
 
     async def call(self, gateway: Gateway, tool: str, arguments: Mapping[str, Any]) -> None:
         async def once() -> None:
-            outcome = await gateway.execute_tool(SERVER, tool, arguments, ask=answered, capabilities=CAPABILITIES)
+            outcome = await gateway.execute_tool(SERVER, tool, arguments, ask=self.answered, capabilities=CAPABILITIES)
             if outcome.error is not None and outcome.error.code == SignInRequired.code:
                 raise SignInRequired(
                     outcome.error.message, server=SERVER, scopes=outcome.error.details.get("scopes", "")
@@ -99,6 +103,18 @@ class Scenario:
     async def show_code(self, _url: str, _code: str) -> None:
         return
 
+    async def answered(self, question: Question) -> Mapping[str, Any]:
+        """Opens what they are asked to open, takes what a form proposes, and says yes."""
+        params = json.loads(question.params)
+        if question.kind != "elicitation":
+            return {"roots": []}
+        if question.is_url:
+            await self.show(params["url"], bool)
+            return {"action": "accept"}
+        fields = params.get("requestedSchema", {}).get("properties", {})
+        content = {name: field["default"] for name, field in fields.items() if "default" in field}
+        return {"action": "accept", "content": {**content, **({"confirmed": True} if "confirmed" in fields else {})}}
+
 
 async def _visit(url: str) -> None:
     async with httpx2.AsyncClient() as browser:
@@ -112,17 +128,6 @@ async def _issuer(url: str) -> str:
     async with httpx2.AsyncClient() as http:
         described = await http.get(urljoin(url, "/.well-known/oauth-protected-resource/mcp"))
     return str(described.json()["authorization_servers"][0])
-
-
-async def answered(question: Question) -> Mapping[str, Any]:
-    """Somebody who takes what a form proposes, and says yes."""
-    if question.kind != "elicitation":
-        return {"roots": []}
-    schema = json.loads(question.params).get("requestedSchema", {})
-    content = {name: value["default"] for name, value in schema.get("properties", {}).items() if "default" in value}
-    if "confirmed" in schema.get("properties", {}):
-        content["confirmed"] = True
-    return {"action": "accept", "content": content}
 
 
 # -- what is done in each scenario
@@ -162,8 +167,10 @@ async def answer_rounds(scenario: Scenario, gateway: Gateway) -> None:
 async def everything_listed(scenario: Scenario, gateway: Gateway) -> None:
     await call_every_tool(scenario, gateway)
     spec = gateway.workspace.view.specs[SERVER]
-    await gateway.discovery_service.discover_resources(spec)
-    await gateway.discovery_service.discover_prompts(spec)
+    for resource in await gateway.discovery_service.discover_resources(spec):
+        await scenario.call(gateway, f"resource:{resource['uri']}", {})
+    for prompt in await gateway.discovery_service.discover_prompts(spec):
+        await scenario.call(gateway, f"prompt:{prompt['name']}", {})
 
 
 DONE: Mapping[str, Callable[[Scenario, Gateway], Awaitable[None]]] = {

@@ -5,11 +5,8 @@ What is expected to fail is in `expected.yml`, each with its reason; an entry th
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +21,7 @@ from tests.conformance.scenarios import client_under_test
 from tests.conformance.suite import Outcome, expectations, run_suite, scored_scenarios
 from tests.protocol_page import rows_differ
 from tests.servers.launch import Launch
+from tests.servers.listening import free_port, listening
 from tests.upstream.http_servers import serve
 from toolcrib import MCPDiscoveryServer, open_gateway
 from toolcrib.config.load import load_settings
@@ -41,36 +39,7 @@ CLIENT = Path(__file__).with_name("client.py")
 OLD, NEW = "2025-11-25", "2026-07-28"
 # The words for a run of each version of the suite at each revision.
 RUNS = {("0.1", OLD): ("--suite", "all"), ("0.2", OLD): ("--requirements", OLD), ("0.2", NEW): ("--requirements", NEW)}
-START_SECONDS = 20.0
-
-
-@asynccontextmanager
-async def everything(launch: Everything) -> AsyncIterator[str]:
-    """The SDK's server with every feature; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    started = launch(port)
-    process = await asyncio.create_subprocess_exec(
-        started.command, *started.args, env={**started.env, "PATH": os.environ["PATH"]}, stderr=subprocess.DEVNULL
-    )
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            while not await _listens(port):
-                assert process.returncode is None, "the SDK's server did not start"
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        await process.wait()
-
-
-async def _listens(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        await asyncio.sleep(0.05)
-        return False
-    writer.close()
-    return True
+READY_SECONDS = 20.0
 
 
 @asynccontextmanager
@@ -82,7 +51,7 @@ async def gateway_before(url: str, folder: Path, revision: str) -> AsyncIterator
     if revision == OLD:
         _remember_as_old(config)
     async with open_gateway(config) as gateway:
-        assert await gateway.ready(START_SECONDS)
+        assert await gateway.ready(READY_SECONDS)
         yield gateway
 
 
@@ -116,12 +85,18 @@ async def test_conformance_of_the_five_tools_as_they_are(
 
 @pytest.mark.parametrize(("version", "revision"), RUNS)
 async def test_conformance_of_a_server_behind_the_gateway(
-    tmp_path: Path, conformance_suite: Suite, sdk_everything_server: Everything, version: str, revision: str
+    tmp_path: Path,
+    unmeasured_environment: dict[str, str],
+    conformance_suite: Suite,
+    sdk_everything_server: Everything,
+    version: str,
+    revision: str,
 ) -> None:
     suite, name = conformance_suite(version), f"server {revision}, suite {version}"
+    port = free_port()
     async with (
-        everything(sdk_everything_server) as url,
-        gateway_before(url, tmp_path, revision) as gateway,
+        listening(sdk_everything_server(port), port, unmeasured_environment),
+        gateway_before(f"http://127.0.0.1:{port}/mcp", tmp_path, revision) as gateway,
         MCPDiscoveryServer(gateway).asgi_app(token=None) as app,
     ):
         outcome = await of_server(suite, Adapter(app, gateway), tmp_path / "results", version, revision)

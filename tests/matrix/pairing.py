@@ -18,12 +18,11 @@ from tests.journeys.http_gateway import connect, gateway_process, write_config
 from tests.journeys.http_upstream import everything_over_http
 from tests.journeys.stdio_gateway import Workshop
 from tests.servers.launch import Launch
-from tests.upstream.http_servers import unused_address
+from tests.servers.listening import free_port, listening
 
 FEATURE_SERVER = Path(__file__).with_name("programs") / "feature_server.py"
 ERAS = ("old", "new")
 MODES = {"old": "legacy", "new": "auto"}
-START_SECONDS = 20.0
 NOTICE_SECONDS = 8.0
 
 
@@ -113,7 +112,7 @@ async def all_pairings(
             servers = {"everything": everything.entry(), **{f"features-{era}": _program(era) for era in ERAS}}
             opened = [_over_stdio(visitor, folder, environment, servers) for visitor in visitors]
         else:
-            servers = await _served(stack, everything)
+            servers = await _served(stack, everything, environment)
             config = write_config(folder, servers)
             gateway = await asyncio.to_thread(
                 stack.enter_context, gateway_process(folder, config, environment, home=folder / "home")
@@ -124,8 +123,8 @@ async def all_pairings(
         yield [Pairing(visitor, era) for visitor in visitors for era in ERAS]
 
 
-def _program(era: str, *port: str) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [str(FEATURE_SERVER), era, *port]}
+def _program(era: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [str(FEATURE_SERVER), era]}
 
 
 @asynccontextmanager
@@ -140,33 +139,13 @@ async def _over_stdio(
         yield client
 
 
-async def _served(stack: AsyncExitStack, everything: Launch) -> dict[str, Any]:
+async def _served(stack: AsyncExitStack, everything: Launch, environment: Mapping[str, str]) -> dict[str, Any]:
     """The entries of the same servers, each a process that listens on a port."""
     old = await asyncio.to_thread(stack.enter_context, everything_over_http(everything, "streamableHttp"))
     entries: dict[str, Any] = {"everything": old.streamable}
     for era in ERAS:
-        address = unused_address()
-        port = address.rpartition(":")[2]
-        process = await asyncio.create_subprocess_exec(sys.executable, str(FEATURE_SERVER), era, port)
-        stack.push_async_callback(_ended, process)
-        entries[f"features-{era}"] = {"type": "http", "url": f"{address}/mcp"}
-    async with asyncio.timeout(START_SECONDS):
-        for entry in entries.values():
-            await _listens(int(entry["url"].rpartition(":")[2].partition("/")[0]))
+        port = free_port()
+        program = Launch(sys.executable, (str(FEATURE_SERVER), era, str(port)))
+        await stack.enter_async_context(listening(program, port, environment))
+        entries[f"features-{era}"] = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
     return entries
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    process.kill()
-    await process.wait()
-
-
-async def _listens(port: int) -> None:
-    while True:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.05)
-        else:
-            writer.close()
-            return
