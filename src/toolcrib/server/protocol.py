@@ -30,6 +30,7 @@ from toolcrib.server.identity import NAME, TITLE, stamped
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools, Request
 from toolcrib.server.protocol_eras import capabilities_in
+from toolcrib.server.sse_face import SESSION_IN_SCOPE
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
@@ -183,8 +184,9 @@ def _meta_of(ctx: Context) -> Mapping[str, Any]:
 
 
 def session_id(ctx: Context) -> str:
-    headers: Mapping[str, str] = getattr(ctx.request, "headers", {})
-    return headers.get("mcp-session-id", "")
+    if ctx.request is None:
+        return ""
+    return str(ctx.request.scope.get(SESSION_IN_SCOPE) or ctx.request.headers.get("mcp-session-id", ""))
 
 
 def _http_safe_code(code: int, ctx: Context, *, modern: bool) -> int:
