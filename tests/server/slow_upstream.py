@@ -16,6 +16,7 @@ class SlowServer:
         self.go = asyncio.Event()
         self.is_waiting = asyncio.Event()
         self.called = asyncio.Event()
+        self.was_cancelled = asyncio.Event()
         self.calls = 0
 
     async def __call__(self, seen: Seen, out: Out) -> None:
@@ -35,11 +36,21 @@ class SlowServer:
         await out.start()
         await self._tell(out, params, 1)
         self.is_waiting.set()
-        await self.go.wait()
+        await self._until_go(out)
         await self._tell(out, params, 2)
         said = params["arguments"].get("say", "done")
         await out.event(seen.answer({"content": [{"type": "text", "text": said}], "resultType": "complete"}))
         await out.end()
+
+    async def _until_go(self, out: Out) -> None:
+        """Wait, and notice a client that gives the call up meanwhile."""
+        going, leaving = asyncio.create_task(self.go.wait()), asyncio.create_task(out.until_disconnect())
+        await asyncio.wait({going, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not going.done():
+            self.was_cancelled.set()
+        for task in (going, leaving):
+            task.cancel()
+        await asyncio.gather(going, leaving, return_exceptions=True)
 
     async def _tell(self, out: Out, params: dict[str, Any], progress: int) -> None:
         told = {"progress": progress, "progressToken": params["_meta"].get("progressToken")}

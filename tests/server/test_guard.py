@@ -22,6 +22,7 @@ from toolcrib.gateway import Gateway
 from toolcrib.server.admission import SharedToken
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
+from toolcrib.server.metrics_page import MetricsPage
 from toolcrib.server.peer_pages import PeerPages
 
 TOKEN = "kJ3-right_token"
@@ -44,7 +45,8 @@ CREDENTIALS = ["", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", f"Bearer {TOKEN
 
 
 # The guard lets nobody come so far that it would matter what they know.
-PAGES = PeerPages(cast(Gateway, None), list, lambda: None).routes()
+NO_GATEWAY = cast(Gateway, None)
+PAGES = [*PeerPages(NO_GATEWAY, list, lambda: None).routes(), MetricsPage(NO_GATEWAY, lambda: 0).route]
 
 
 def guarded(host: str = "127.0.0.1", **settings: Any) -> Guard:
@@ -71,9 +73,17 @@ async def status(guard: Guard, method: str, path: str, headers: dict[str, str]) 
         return (await client.request(method, path, headers=headers)).status_code
 
 
-def test_the_route_table_is_the_endpoint_the_health_check_and_the_pages_about_peers() -> None:
-    pages = {"/peers", "/p2p/cards", "/p2p/info", "/p2p/tool", "/agent/card", "/.well-known/agent-card.json"}
-    assert {path for _, path in ROUTES} == {"/mcp", HEALTH_PATH, *pages}
+def test_the_route_table_is_the_endpoints_the_health_check_and_the_pages_beside_them() -> None:
+    pages = {
+        "/peers",
+        "/p2p/cards",
+        "/p2p/info",
+        "/p2p/tool",
+        "/agent/card",
+        "/.well-known/agent-card.json",
+        "/metrics",
+    }
+    assert {path for _, path in ROUTES} == {"/mcp", "/sse", "/messages", HEALTH_PATH, *pages}
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

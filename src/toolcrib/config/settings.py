@@ -396,6 +396,9 @@ class Settings:
     http_caller_calls: int = count(
         "http.callerCalls", 64, "How many calls of one HTTP client run at the same time; further ones are refused."
     )
+    http_sse: bool = flag(
+        "http.sse", True, "Serve clients that know only the oldest HTTP transport of MCP, at `/sse` and `/messages`."
+    )
     http_metrics: bool = flag(
         "http.metrics", False, "Offer what is counted of calls and servers at `/metrics`, for Prometheus."
     )

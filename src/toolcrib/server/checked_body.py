@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolcrib.server.drain import owe_answer
+from toolcrib.server.drain import present_answer
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS
 
@@ -68,7 +68,7 @@ def _note_request(message: jsonrpc.Message, headers: Headers) -> None:
     if not isinstance(message.id, int | str):
         raise jsonrpc.BadMessage(jsonrpc.INVALID_REQUEST, jsonrpc.NULL_ID)
     if headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS:
-        owe_answer(message.id)
+        present_answer().owes(message.id)
 
 
 def _too_large(max_bytes: int) -> Response:

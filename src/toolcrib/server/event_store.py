@@ -10,7 +10,7 @@ from mcp.server.streamable_http import GET_STREAM_KEY, EventCallback, EventMessa
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCResponse, jsonrpc_message_adapter
 
 from toolcrib.model.advice import OUTCOME_UNKNOWN
-from toolcrib.server.drain import owe_answer
+from toolcrib.server.drain import present_answer
 from toolcrib.server.kept_events import KeptEvents, Stream
 from toolcrib.wire.jsonrpc import NO_ANSWER, RequestId
 
@@ -46,7 +46,7 @@ class SessionEvents(EventStore):
         if stream is not None and stream.key != key:
             stream = None
         if name != GET_STREAM_KEY:
-            owe_answer(_request_id(name))
+            present_answer().owes(_request_id(name))
             await _follow(stream, name, number + 1, send_callback)
             return None
         if stream is not None:

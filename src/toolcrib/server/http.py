@@ -33,6 +33,7 @@ from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits
 from toolcrib.server.http_sessions import ResumableSessions
 from toolcrib.server.kept_events import KeptEvents
 from toolcrib.server.process_memory import open_files_limit
+from toolcrib.server.sse_face import SseFace
 
 HEALTH_PATH = "/health"
 SESSION_HEADER = "mcp-session-id"
@@ -57,7 +58,7 @@ def build_app(
     more_routes: Sequence[Route] = (),
     admission: Admission | None = None,
 ) -> ASGIApp:
-    """The ASGI application: the MCP endpoint, a health check and `more_routes`, all behind the guard.
+    """The ASGI application: the MCP endpoint, those for older clients, a health check and `more_routes`, all behind the guard.
 
     `admission` decides who may call; without one it is whoever holds `token`, or anybody where there is none.
     """
@@ -80,9 +81,8 @@ def build_app(
         ),
     )
     endpoint = Route(settings.http_path, StreamableHTTPASGIApp(sessions))
-    app: ASGIApp = Starlette(
-        routes=[endpoint, Route(HEALTH_PATH, _health, methods=["GET"])], lifespan=lambda _: sessions.run()
-    )
+    others = [Route(HEALTH_PATH, _health, methods=["GET"]), *SseFace(server, settings_now).routes()]
+    app: ASGIApp = Starlette(routes=[endpoint, *others], lifespan=lambda _: sessions.run())
     app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
     beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
     app = BesideMcp(app, beside)

@@ -36,6 +36,7 @@ from toolcrib.server.relayed_tasks import TASK_METHODS, TaskQuestion
 from toolcrib.server.request_params import RequestParams, read_params
 from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
+from toolcrib.server.sse_face import SESSION_IN_SCOPE
 from toolcrib.version import VERSION
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
@@ -257,8 +258,9 @@ def _meta_of(ctx: Context) -> Mapping[str, Any]:
 
 
 def session_id(ctx: Context) -> str:
-    headers: Mapping[str, str] = getattr(ctx.request, "headers", {})
-    return headers.get("mcp-session-id", "")
+    if ctx.request is None:
+        return ""
+    return str(ctx.request.scope.get(SESSION_IN_SCOPE) or ctx.request.headers.get("mcp-session-id", ""))
 
 
 def _http_safe_code(code: int, ctx: Context, *, modern: bool) -> int:

@@ -1,0 +1,85 @@
+"""The five tools for clients that know only the first HTTP transport: a stream at `/sse`, and messages to `/messages`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+from mcp.server import Server
+from mcp.server.sse import SseServerTransport
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from toolcrib.config.settings import Settings
+from toolcrib.server.drain import present_answer
+from toolcrib.server.followed_streams import FollowedInput, FollowedOutput
+
+SSE_PATH = "/sse"
+MESSAGES_PATH = "/messages"
+# Where the session of a request is written down, which has no header for it.
+SESSION_IN_SCOPE = "toolcrib.session"
+
+_Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class SseFace:
+    """A session is one stream, and ends with it; what a client sends belongs to the stream that its address names."""
+
+    def __init__(self, server: Server[Any], settings_now: Callable[[], Settings]) -> None:
+        self._server = server
+        self._settings_now = settings_now
+        # Hosts and origins are checked by the guard, and bodies by `CheckedBody`.
+        self._transport = SseServerTransport(MESSAGES_PATH, max_request_body_size=sys.maxsize)
+        self._open = 0
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(SSE_PATH, _Page(self._stream), methods=["GET"]),
+            Route(MESSAGES_PATH, _Page(self._message), methods=["POST"]),
+        ]
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        settings = self._settings_now()
+        if not settings.http_sse:
+            await _off(scope, receive, send)
+        elif self._open >= settings.http_max_sessions:
+            full = JSONResponse({"error": "too many sessions; see http.maxSessions"}, 503, {"retry-after": "1"})
+            await full(scope, receive, send)
+        else:
+            self._open += 1
+            try:
+                await self._serve(scope, receive, send)
+            finally:
+                self._open -= 1
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = present_answer()
+        async with self._transport.connect_sse(scope, receive, send) as (read, write):
+            await self._server.run(
+                FollowedInput(read, answer.owes),
+                FollowedOutput(write, answer.has_given),
+                self._server.create_initialization_options(),
+            )
+
+    async def _message(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._settings_now().http_sse:
+            await _off(scope, receive, send)
+            return
+        named = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])[0]
+        await self._transport.handle_post_message({**scope, SESSION_IN_SCOPE: f"sse:{named}"}, receive, send)
+
+
+class _Page:
+    """An application of its own: what it is given must not be taken for a function of a request."""
+
+    def __init__(self, serve: _Serve) -> None:
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._serve(scope, receive, send)
+
+
+_off = JSONResponse({"error": "this transport is switched off; see http.sse"}, 404)
