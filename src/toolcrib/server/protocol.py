@@ -103,18 +103,17 @@ class _CallMiddleware:
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
-        client = SessionConversation(ctx)
+        client = None if modern else SessionConversation(ctx)
         try:
             async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
-                request = (
-                    replace(heard, modern=_modern_client(params, heard.meta))
-                    if modern
-                    else replace(heard, conversation=client)
+                asked = replace(
+                    heard, conversation=client, modern=_modern_client(params, heard.meta) if modern else None
                 )
                 members = await self._meta_tools.call(
-                    name, msgspec.json.encode({} if arguments is None else arguments), request
+                    name, msgspec.json.encode({} if arguments is None else arguments), asked
                 )
-                await client.told()
+                if client is not None:
+                    await client.told()
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members
