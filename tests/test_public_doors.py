@@ -45,7 +45,7 @@ from toolcrib import (
     open_gateway,
     validate_config,
 )
-from toolcrib.model.call import ToolCall
+from toolcrib.model.call import TaskRequest, ToolCall
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
 from toolcrib.storage import sqlite_file
 
@@ -91,6 +91,9 @@ GATEWAY: Mapping[str, Door] = {
     "disconnect": lambda gateway, text: gateway.disconnect(text),
     "discovery_service": lambda gateway, _: gateway.discovery_service,
     "execute": lambda gateway, text: gateway.execute(_call(text)),
+    "execute_task": lambda gateway, text: gateway.execute_task(
+        replace(_call(text), task=TaskRequest("tasks/get", text))
+    ),
     "execute_stream": lambda gateway, text: _drained(gateway.execute_stream("files", "read", {text: text})),
     "execute_tool": lambda gateway, text: gateway.execute_tool(text, text, {text: text}, caller=Caller(text)),
     "failure": lambda gateway, text: gateway.failure(text),
@@ -112,6 +115,7 @@ GATEWAY: Mapping[str, Door] = {
     "ready": lambda gateway, _: gateway.ready(SECONDS),
     "run_meant": lambda gateway, text: gateway.run_meant(_call(text)),
     "reload": lambda gateway, _: gateway.reload(),
+    "roots_changed": lambda gateway, text: gateway.roots_changed(text),
     "search_tools": lambda gateway, text: gateway.search_tools(text, server=text, domain=text, category=text),
     "settings": lambda gateway, _: gateway.settings,
     "workspace": lambda gateway, _: gateway.workspace,

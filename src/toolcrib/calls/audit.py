@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from toolcrib.calls.audit_log import ABANDONED, INPUT_REQUIRED, SUCCEEDED, TASK_BEGUN, AuditLog, AuditRecord
 from toolcrib.calls.chain import CallTool
-from toolcrib.calls.counted_questions import CountedQuestions
 from toolcrib.errors import ToolcribError
 from toolcrib.model.call import ToolCall, ToolResult
 
@@ -24,9 +22,8 @@ class Audit:
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         started, outcome, size, asked = self._monotonic(), "INTERNAL_ERROR", 0, 0
         client = call.conversation
-        counted = None if client is None else CountedQuestions(client)
         try:
-            result = await call_next(call if counted is None else replace(call, conversation=counted))
+            result = await call_next(call)
             outcome, size, asked = _outcome(result), len(result.raw), _questions_in(result)
         except ToolcribError as error:
             outcome = error.code
@@ -35,9 +32,9 @@ class Audit:
             outcome = "CANCELLED"
             raise
         finally:
-            if client is not None and client.is_away:
-                outcome = ABANDONED
-            asked += 0 if counted is None else counted.questions
+            if client is not None:
+                outcome = ABANDONED if client.is_away else outcome
+                asked += client.questions
             self._log.append(self._record(call, outcome, self._monotonic() - started, size, asked))
         return result
 

@@ -18,6 +18,7 @@ from toolcrib.model.asking import (
     QuestionKind,
     QuestionRefused,
     can_answer,
+    counted,
     declares_tasks,
 )
 from toolcrib.model.call import ToolCall, ToolResult
@@ -169,8 +170,9 @@ class GuardedConversation(Conversation):
         """The client's answer, within the time that it has."""
         self._open += 1
         try:
-            async with asyncio.timeout(self._answer_seconds):
-                answer = await self._client.ask(question)
+            with counted(self._client):
+                async with asyncio.timeout(self._answer_seconds):
+                    answer = await self._client.ask(question)
         except TimeoutError:
             return _unanswered(question, self._answer_seconds)
         finally:

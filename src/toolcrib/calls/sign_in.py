@@ -14,13 +14,15 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import SignInRequired
-from toolcrib.model.asking import AN_ADDRESS, Conversation, Question, QuestionRefused, can_answer
+from toolcrib.model.asking import AN_ADDRESS, Conversation, Question, QuestionRefused, can_answer, counted
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 from toolcrib.wire.protocol import ELICITATION_COMPLETE
 
 ELICITATION = "elicitation/create"
+# A server that wants the same sign-in again so soon would want it for ever.
+AGAIN_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class SignInPage:
 class SignIns(Protocol):
     """Whoever leads people through sign-ins."""
 
-    def may_begin(self, spec: ServerSpec, scopes: str) -> bool:
-        """Whether it makes sense to ask for this sign-in now."""
+    def done_at(self, spec: ServerSpec, scopes: str) -> float:
+        """When somebody made this sign-in within a call, by the clock of the event loop; long ago where nobody did."""
 
     def begun(self, spec: ServerSpec, scopes: str) -> AbstractAsyncContextManager[SignInPage]:
         """A sign-in, which all who want the same one share; it ends unfinished with the last of them. Raises SignInFailed."""
@@ -54,21 +56,23 @@ class OfferSignIn:
         self._answer_seconds = answer_seconds
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
+        started = asyncio.get_running_loop().time()
         try:
             return await call_next(call)
         except SignInRequired as needed:
             client, spec = call.conversation, self._spec_of(call.server)
             if client is None or spec is None or not can_answer(client.capabilities, AN_ADDRESS):
                 raise
-            if not self._sign_ins.may_begin(spec, needed.scopes):
-                raise
-            if not await self._signed_in(client, spec, needed.scopes):
+            done_at = self._sign_ins.done_at(spec, needed.scopes)
+            if done_at < started and not await self._signed_in(client, spec, needed.scopes, done_at):
                 needed.hint = f"Nobody signed in just now. {needed.hint}"
                 raise
         return await call_next(call)
 
-    async def _signed_in(self, client: Conversation, spec: ServerSpec, scopes: str) -> bool:
-        """Whether the person wanted to sign in, and did."""
+    async def _signed_in(self, client: Conversation, spec: ServerSpec, scopes: str, done_at: float) -> bool:
+        """Whether the person wanted to sign in, and did; they are not asked for the same again and again."""
+        if asyncio.get_running_loop().time() - done_at < AGAIN_SECONDS:
+            return False
         async with self._sign_ins.begun(spec, scopes) as page:
             elicitation_id = secrets.token_hex(8)
             if not await self._is_agreed(client, _question(spec.name, page, elicitation_id)):
@@ -79,8 +83,9 @@ class OfferSignIn:
 
     async def _is_agreed(self, client: Conversation, question: Question) -> bool:
         try:
-            async with asyncio.timeout(self._answer_seconds()):
-                answer = await client.ask(question)
+            with counted(client):
+                async with asyncio.timeout(self._answer_seconds()):
+                    answer = await client.ask(question)
         except (QuestionRefused, TimeoutError):
             return False
         return accepts(answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -14,8 +14,6 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.model.server import ServerSpec
 
-# A server that wants the same sign-in again so soon would want it for ever.
-AGAIN_SECONDS = 60.0
 MOST_REMEMBERED = 1_000
 
 Wanted = tuple[str, str, str]
@@ -25,30 +23,21 @@ Wanted = tuple[str, str, str]
 class SessionSignIns:
     """Fulfils `SignIns` of the calls; what signs in is loaded with the first of them."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        paths: Paths,
-        env: Mapping[str, str],
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str]) -> None:
         self._settings = settings
         self._paths = paths
         self._env = env
-        self._monotonic = monotonic
         self._under_way: dict[Wanted, _SignIn] = {}
         self._done_at: dict[Wanted, float] = {}
 
-    def may_begin(self, spec: ServerSpec, scopes: str) -> bool:
-        done_at = self._done_at.get(_wanted(spec, scopes))
-        return done_at is None or self._monotonic() - done_at > AGAIN_SECONDS
+    def done_at(self, spec: ServerSpec, scopes: str) -> float:
+        return self._done_at.get(_wanted(spec, scopes), -math.inf)
 
     @asynccontextmanager
     async def begun(self, spec: ServerSpec, scopes: str) -> AsyncIterator[SignInPage]:
         wanted = _wanted(spec, scopes)
         sign_in = self._under_way.get(wanted)
-        if sign_in is None:
+        if sign_in is None or sign_in.is_over:
             sign_in = self._under_way[wanted] = _SignIn(lambda guide: self._run(spec, scopes, guide))
         sign_in.waiting += 1
         try:
@@ -56,7 +45,8 @@ class SessionSignIns:
         finally:
             sign_in.waiting -= 1
             if not sign_in.waiting:
-                self._under_way.pop(wanted, None)
+                if self._under_way.get(wanted) is sign_in:
+                    del self._under_way[wanted]
                 await sign_in.end()
 
     async def _run(self, spec: ServerSpec, scopes: str, guide: _Shown) -> None:
@@ -65,7 +55,7 @@ class SessionSignIns:
         await code.SignIns(self._settings(), self._paths, self._env).sign_in(spec, guide, scopes=scopes)
         while len(self._done_at) >= MOST_REMEMBERED:
             self._done_at.pop(next(iter(self._done_at)))
-        self._done_at[_wanted(spec, scopes)] = self._monotonic()
+        self._done_at[_wanted(spec, scopes)] = asyncio.get_running_loop().time()
 
 
 class _Shown:
@@ -88,6 +78,10 @@ class _SignIn:
         self.waiting = 0
         self._shown = _Shown()
         self._task: asyncio.Task[None] = asyncio.ensure_future(run(self._shown))
+
+    @property
+    def is_over(self) -> bool:
+        return self._task.done()
 
     async def page(self) -> SignInPage:
         either: set[asyncio.Future[Any]] = {self._task, self._shown.page}

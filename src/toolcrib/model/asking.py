@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -64,7 +65,7 @@ class Conversation(Protocol):
     `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
     as it came, answers it, and calls again; for all others that is done by us. One that `knows_url_errors` opens the pages
     that such an error names, and calls again. One that `takes_tasks` waits for the tasks of servers itself. `is_away` says that it takes its time over questions and has not come back yet.
-    `questions` counts how often it was asked, `open_questions` how many it has not answered yet, where somebody counts.
+    `questions` is how often it was asked for its call, `open_questions` how often without an answer so far: see `counted`.
     """
 
     capabilities: Mapping[str, Any]
@@ -82,6 +83,17 @@ class Conversation(Protocol):
     def tell(self, method: str, params: bytes) -> None:  # noqa: ARG002 - for those that can
         """Pass a notification on to the client, where it takes any; one that can't be sent is lost."""
         return
+
+
+@contextmanager
+def counted(client: Conversation) -> Iterator[None]:
+    """Count a question to the client of a call, while it is open and later."""
+    client.questions += 1
+    client.open_questions += 1
+    try:
+        yield
+    finally:
+        client.open_questions -= 1
 
 
 class PassedOn(Conversation):

@@ -139,16 +139,15 @@ class _CallMiddleware:
         params = ctx.params or {}
         if ctx.method == CALL and not isinstance(params.get("name"), str):
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
-        client = SessionConversation(ctx)
+        client = None if modern else SessionConversation(ctx)
         try:
             async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
-                request = (
-                    replace(heard, modern=_modern_client(params, heard.meta))
-                    if modern
-                    else replace(heard, conversation=client)
+                asked = replace(
+                    heard, conversation=client, modern=_modern_client(params, heard.meta) if modern else None
                 )
-                members = await self._answer(ctx.method, params, request)
-                await client.told()
+                members = await self._answer(ctx.method, params, asked)
+                if client is not None:
+                    await client.told()
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         answer = stamped(members) if modern else members

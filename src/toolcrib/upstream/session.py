@@ -5,31 +5,27 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
-
-import msgspec
 
 from toolcrib.errors import (
     CallTimeout,
     ServerConnectionError,
     SessionInitFailed,
-    ToolcribError,
     ToolExecutionError,
     ToolsListFailed,
 )
 from toolcrib.model.advice import OUTCOME_UNKNOWN
-from toolcrib.model.call import TaskRequest, ToolCall, ToolResult
+from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.items import request_of
 from toolcrib.model.reading import ITEM_LISTS, Identity, ListKind, ServerListing, ServerReading
-from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.envelopes import RequestEnvelope
-from toolcrib.upstream.inbox import Inbox, RunningRequest
-from toolcrib.upstream.link import Link, SessionExpired
+from toolcrib.upstream.inbox import Inbox
+from toolcrib.upstream.link import Link
 from toolcrib.upstream.list_page import UnreadableList
 from toolcrib.upstream.negotiate import Negotiation
+from toolcrib.upstream.session_tasks import SessionTasks
 from toolcrib.upstream.tool_list import ListedItems, ListLimits, list_all
 from toolcrib.wire.jsonrpc import Json, RpcError
 from toolcrib.wire.mirrored_headers import annotation_problem
@@ -38,7 +34,6 @@ from toolcrib.wire.protocol import ROOTS_CHANGED, URL_ELICITATION_REQUIRED
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
-CANCEL_SECONDS = 5.0
 # What is left for the other lists where the tools took nearly all of the time.
 LEAST_LIST_SECONDS = 1.0
 _LIST_METHODS: Mapping[ListKind, str] = {"templates": "resources/templates/list"}
@@ -63,7 +58,7 @@ class Session:
         self._envelope = envelope
         self._next_id = ids
         self._log_level: str | None = None
-        self._background: set[asyncio.Future[None]] = set()
+        self._tasks = SessionTasks(server, link, inbox, envelope, ids)
 
     @classmethod
     async def start(
@@ -148,14 +143,14 @@ class Session:
 
     async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
         """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
-        if call.task is not None:
-            return await self._about_task(call, call.task, timeout_seconds)
         name = call.target.upstream_name if call.target is not None else call.tool
         kind = call.target.tool.kind if call.target is not None else "tool"
         method, members = request_of(kind, name, call.raw_arguments)
         request_id = self._next_id()
         params = self._envelope.call_params(call, members, request_id)
         try:
+            if call.task is not None:
+                return await self._tasks.told(call, call.task, timeout_seconds)
             async with asyncio.timeout(None) as patience:
                 clock = CallClock(patience, timeout_seconds)
                 with self._inbox.listening(request_id, call, clock) as running:
@@ -166,10 +161,8 @@ class Session:
                             request_id, method, params, self._envelope.call_headers(call, method, name)
                         )
                     )
-                    is_relayed = call.conversation is not None and call.conversation.takes_tasks
-                    task = begun_task(result, self.identity.era)
-                    if task is not None and not (is_relayed and self.identity.era == "modern"):
-                        return await self._awaited(task, call, running, clock)
+                    if (task := self._tasks.begun(result, call)) is not None:
+                        return await self._tasks.awaited(task, call, running, clock)
         except TimeoutError:
             raise CallTimeout(
                 f"no answer within {timeout_seconds:g} s; the call was cancelled",
@@ -183,56 +176,6 @@ class Session:
                 error.message, server=self._server, rpc_code=error.code, data=error.data
             ) from error
         return result
-
-    async def _about_task(self, call: ToolCall, task: TaskRequest, timeout_seconds: float) -> ToolResult:
-        """What the server says to a question of a client about a task."""
-        more = {} if task.responses is None else {"inputResponses": msgspec.Raw(task.responses)}
-        params = self._envelope.task_params(call, {"taskId": task.id, **more})
-        headers = self._envelope.headers(task.method, task.id)
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                return ToolResult(await self.link.request(self._next_id(), task.method, params, headers))
-        except TimeoutError:
-            raise CallTimeout(f"no answer within {timeout_seconds:g} s", server=self._server) from None
-        except RpcError as error:
-            raise ToolExecutionError(
-                error.message, server=self._server, rpc_code=error.code, data=error.data
-            ) from error
-
-    async def _awaited(self, task: TaskState, call: ToolCall, running: RunningRequest, clock: CallClock) -> ToolResult:
-        """The result of a task; one that nobody waits for any more is cancelled on the server."""
-
-        async def ask(method: str, more: Mapping[str, Any]) -> Json:
-            id = self._next_id()
-            params = self._envelope.task_params(call, {"taskId": task.id, **more})
-            with self._inbox.following(id, running):
-                try:
-                    return await self.link.request(id, method, params, self._envelope.headers(method, task.id))
-                except SessionExpired:
-                    # Not to be begun anew on another connection: the server may still work on it.
-                    lost = "the server ended the session while it worked on this"
-                    raise ServerConnectionError(lost, server=self._server, sent=True) from None
-
-        awaited = AwaitedTask(task, call, ask, clock, era=self.identity.era)
-        try:
-            return await awaited.result()
-        finally:
-            if not awaited.is_over:
-                self._later(ask("tasks/cancel", {}))
-
-    def _later(self, work: Coroutine[Any, Any, Json]) -> None:
-        """Have something done that nobody waits for."""
-
-        async def quietly() -> None:
-            try:
-                async with asyncio.timeout(CANCEL_SECONDS):
-                    await work
-            except (ToolcribError, RpcError, TimeoutError) as trouble:
-                log.debug("%s: a task could not be cancelled: %s", self._server, trouble)
-
-        task = asyncio.ensure_future(quietly())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
 
     async def ask(self, method: str, params: Mapping[str, object], timeout_seconds: float) -> bytes:
         """What the server answers to a request that is neither a call nor a list."""
