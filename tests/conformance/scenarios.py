@@ -26,6 +26,7 @@ from toolcrib.model.asking import Question
 SERVER = "tested"
 AT_ONCE = 4  # the suites start all scenarios together, some of them with a clock running
 MOST_SIGN_INS = 3
+PROBE_SECONDS = 30
 METADATA = "https://conformance-test.local/client-metadata.json"
 CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 CREDENTIALS = {
@@ -59,10 +60,11 @@ class Scenario:
             is_alone = self.name.startswith("auth/client-credentials")
             alone = {"grant": "client_credentials", "issuer": await _issuer(self.url)} if is_alone else {}
             entry["oauth"] = {**given, **alone}
-        oauth = {"clientMetadataUrl": METADATA, "loginTimeout": 6, "store": "file"}
+        oauth = {"clientMetadataUrl": METADATA, "loginTimeout": 20, "store": "file"}
         self.home.mkdir(parents=True)
         file = self.home / "toolcrib.json"
-        settings = {"servers": {SERVER: entry}, "maxRetries": 0, "oauth": oauth}
+        # A busy machine must not make us take the server for one of the older revisions.
+        settings = {"servers": {SERVER: entry}, "maxRetries": 0, "probeTimeout": PROBE_SECONDS, "oauth": oauth}
         file.write_text(json.dumps({"discovery": settings}), encoding="utf-8")
         return file
 

@@ -17,7 +17,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from tests.conformance.adapter import SERVER, Adapter
-from tests.conformance.scenarios import client_under_test
+from tests.conformance.scenarios import PROBE_SECONDS, client_under_test
 from tests.conformance.suite import Outcome, expectations, run_suite, scored_scenarios
 from tests.protocol_page import rows_differ
 from tests.servers.launch import Launch
@@ -30,7 +30,7 @@ from toolcrib.gateway import Gateway
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(180)
 
 Suite = Callable[[str], Launch]
 Everything = Callable[[int], Launch]
@@ -39,14 +39,15 @@ CLIENT = Path(__file__).with_name("client.py")
 OLD, NEW = "2025-11-25", "2026-07-28"
 # The words for a run of each version of the suite at each revision.
 RUNS = {("0.1", OLD): ("--suite", "all"), ("0.2", OLD): ("--requirements", OLD), ("0.2", NEW): ("--requirements", NEW)}
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 
 
 @asynccontextmanager
 async def gateway_before(url: str, folder: Path, revision: str) -> AsyncIterator[Gateway]:
     """A gateway whose one server is met in the revision that the suite is about."""
     config = folder / "toolcrib.json"
-    settings = {"servers": {SERVER: {"type": "http", "url": url}}, "sampling": "allow", "results": "passthrough"}
+    servers = {SERVER: {"type": "http", "url": url}}
+    settings = {"servers": servers, "sampling": "allow", "results": "passthrough", "probeTimeout": PROBE_SECONDS}
     config.write_text(json.dumps({"discovery": settings}), encoding="utf-8")
     if revision == OLD:
         _remember_as_old(config)

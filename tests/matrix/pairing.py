@@ -24,6 +24,8 @@ FEATURE_SERVER = Path(__file__).with_name("programs") / "feature_server.py"
 ERAS = ("old", "new")
 MODES = {"old": "legacy", "new": "auto"}
 NOTICE_SECONDS = 8.0
+# A busy machine must not make the gateway take a new server for an old one.
+PROBE_SECONDS = 30
 
 
 @dataclass
@@ -113,7 +115,7 @@ async def all_pairings(
             opened = [_over_stdio(visitor, folder, environment, servers) for visitor in visitors]
         else:
             servers = await _served(stack, everything, environment)
-            config = write_config(folder, servers)
+            config = write_config(folder, servers, probeTimeout=PROBE_SECONDS)
             gateway = await asyncio.to_thread(
                 stack.enter_context, gateway_process(folder, config, environment, home=folder / "home")
             )
@@ -134,7 +136,7 @@ async def _over_stdio(
     place = folder / visitor.era
     place.mkdir()
     workshop = Workshop(place, {**environment, "TOOLCRIB_HOME": str(place / "home")})
-    workshop.configure(servers)
+    workshop.configure(servers, probeTimeout=PROBE_SECONDS)
     async with workshop.client(MODES[visitor.era], **visitor.options) as client:
         yield client
 
