@@ -106,6 +106,12 @@ async def test_every_route_but_the_health_check_asks_for_the_token(method: str, 
         assert await status(guarded(), method, path, headers) == (200 if path == HEALTH_PATH else 401), credential
 
 
+@pytest.mark.parametrize("path", [HEALTH_PATH, "/metrics", "/sse", "/peers"])
+async def test_the_endpoint_needs_the_token_wherever_it_is(path: str) -> None:
+    headers = {"host": GOOD["host"], "content-type": "application/json"}
+    assert await status(guarded(http_path=path), "POST", path, headers) == 401
+
+
 async def test_a_token_in_the_address_is_no_token() -> None:
     headers = {"host": GOOD["host"]}
     assert await status(guarded(), "POST", f"/mcp?token={TOKEN}&access_token={TOKEN}", headers) == 401

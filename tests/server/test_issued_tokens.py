@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -34,6 +35,7 @@ from tests.signin.authority import Authority, Grant
 from tests.upstream.http_servers import Script, serve
 from toolcrib.cli.greeting import Greeting
 from toolcrib.cli.terminal import Terminal
+from toolcrib.config.paths import Paths
 from toolcrib.engine.issuer_documents import IssuerDocuments
 from toolcrib.errors import ConfigurationError
 from toolcrib.server.jwt_check import TokenCheck, TokenRefused, public_keys
@@ -241,6 +243,19 @@ async def test_what_is_kept_for_one_person_is_not_read_by_another_whatever_they_
         (own,) = await ann.execute("toolcrib", "read_result", {"handle": handle})
     assert "RESULT_EXPIRED" in theirs["result"]["content"][0]["text"]
     assert "secret" in own["result"]["content"][0]["text"]
+
+
+async def test_the_audit_log_names_the_person(tmp_path: Path) -> None:
+    slow = SlowServer()
+    slow.go.set()
+    async with serve(Script(slow)) as far, guarded(tmp_path, servers={"far": {"url": far}}) as (issuer, face):
+        for era, sub in (("legacy", "ann"), ("modern", "bob\n{}")):
+            client = await replace(face, token=issuer.token(sub=sub)).open(era)
+            await client.execute("far", "slow", {})
+    lines = Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines()
+    first, second = (json.loads(line)["caller"] for line in lines)
+    assert first == "bare for ann"
+    assert second.startswith("bare for bob")
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

@@ -41,7 +41,7 @@ class Audit:
     def _record(self, call: ToolCall, outcome: str, seconds: float, size: int, questions: int) -> AuditRecord:
         return AuditRecord(
             time=self._now(),
-            caller=call.caller.name,
+            caller=call.caller.shown,
             face=call.caller.face,
             server=call.server,
             tool=call.tool,

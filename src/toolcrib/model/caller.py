@@ -43,6 +43,13 @@ class Caller:
     version: str = ""
     session: str = ""
     rights: Rights = field(default=EVERYTHING)
+    # The person for whom the client acts, where somebody vouches for that.
+    person: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Who it was, for those who look at it later."""
+        return f"{self.name} for {self.person}" if self.person else self.name
 
 
 # Whoever holds the gateway as an object, and the gateway's own work.

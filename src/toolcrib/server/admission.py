@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.provider import AccessToken, principal_components
 from starlette.routing import Route
 
 
@@ -85,9 +85,10 @@ def as_sdk_user(principal: Principal) -> AuthenticatedUser:
     return AuthenticatedUser(known)
 
 
-def caller_key_of(request: Any) -> str | None:
-    """What tells the principal of a request from all others; None where there is none."""
+def principal_of(request: Any) -> Principal | None:
+    """Who a request is from, where an issuer vouches for somebody."""
     user = None if request is None else request.scope.get("user")
     if not isinstance(user, AuthenticatedUser):
         return None
-    return f"{(user.access_token.claims or {})['iss']}|{user.access_token.subject}"
+    client, issuer, subject = principal_components(user.access_token)
+    return Principal(issuer or "", subject or "", client, frozenset(user.scopes))

@@ -36,7 +36,7 @@ class Doorway:
         if scope["type"] != "http" or task is None:
             await self._app(scope, receive, send)
             return
-        answer = self._inside[task] = Answer(send, receive, is_listening=scope["method"] == "GET")
+        answer = self._inside[task] = Answer(send, receive, is_listening=_only_listens(scope))
         _answering.set(answer)
         try:
             await self._app(scope, answer.receive, answer.send)
@@ -55,6 +55,11 @@ class Doorway:
         if self._inside:
             await asyncio.wait(set(self._inside), timeout=grace_seconds)
         await _end(dict(self._inside))
+
+
+def _only_listens(scope: Scope) -> bool:
+    """Whether a request asks for news and for nothing else; in the newest revision that is a method."""
+    return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
 class Answer:

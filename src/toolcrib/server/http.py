@@ -66,6 +66,20 @@ def build_app(
     settings = settings_now()
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
+    app: ASGIApp = _mcp_app(server, settings_now, _security(hosts, origins))
+    beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
+    app = BesideMcp(app, beside)
+    if origins:
+        app = CORSMiddleware(
+            app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
+        )
+    open_paths = {HEALTH_PATH, *(route.path for route in admission.open_routes)} - {settings.http_path}
+    return Guard(app, admission=admission, hosts=hosts, origins=origins, open_paths=open_paths)
+
+
+def _mcp_app(server: Server[Any], settings_now: Callable[[], Settings], security: TransportSecuritySettings) -> ASGIApp:
+    """Whatever takes JSON-RPC messages, and the health check."""
+    settings = settings_now()
     kept = KeptEvents(lambda: settings_now().http_event_bytes, lambda: settings_now().http_event_ttl_seconds)
     sessions = ResumableSessions(
         server,
@@ -74,24 +88,20 @@ def build_app(
         max_request_body_size=sys.maxsize,
         max_sessions=settings.http_max_sessions,
         session_idle_timeout=settings.http_session_idle_seconds,
-        # The SDK's own check stays on with the same lists: two locks, one key.
-        security_settings=TransportSecuritySettings(
-            allowed_hosts=[name for host_name in hosts for name in (host_name, f"{host_name}:*")],
-            allowed_origins=[*origins, *own_origins(hosts)],
-        ),
+        security_settings=security,
     )
     endpoint = Route(settings.http_path, StreamableHTTPASGIApp(sessions))
     others = [Route(HEALTH_PATH, _health, methods=["GET"]), *SseFace(server, settings_now).routes()]
-    app: ASGIApp = Starlette(routes=[endpoint, *others], lifespan=lambda _: sessions.run())
-    app = CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
-    beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
-    app = BesideMcp(app, beside)
-    if origins:
-        app = CORSMiddleware(
-            app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
-        )
-    open_paths = [HEALTH_PATH, *(route.path for route in admission.open_routes)]
-    return Guard(app, admission=admission, hosts=hosts, origins=origins, open_paths=open_paths)
+    app = Starlette(routes=[endpoint, *others], lifespan=lambda _: sessions.run())
+    return CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
+
+
+def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
+    """The SDK's own check stays on with the same lists: two locks, one key."""
+    return TransportSecuritySettings(
+        allowed_hosts=[name for host in hosts for name in (host, f"{host}:*")],
+        allowed_origins=[*origins, *own_origins(hosts)],
+    )
 
 
 class BesideMcp:

@@ -23,7 +23,7 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
 from toolcrib.model.call import CallEvent, LogMessage
 from toolcrib.model.caller import Caller
-from toolcrib.server.admission import caller_key_of
+from toolcrib.server.admission import principal_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
@@ -246,8 +246,10 @@ def caller_of(ctx: Context) -> Caller:
     name = client.client_info.name if client is not None else "unknown"
     version = client.client_info.version if client is not None else ""
     face = "http" if ctx.request is not None else "stdio"
-    key = f"{face}:{caller_key_of(ctx.request) or name}"
-    return Caller(name=name, face=face, key=key, version=version, session=session_id(ctx))
+    known = principal_of(ctx.request)
+    key = f"{face}:{name}" if known is None else f"{face}:{known.issuer}|{known.subject}"
+    person = "" if known is None else known.subject
+    return Caller(name=name, face=face, key=key, version=version, session=session_id(ctx), person=person)
 
 
 def _meta_of(ctx: Context) -> Mapping[str, Any]:
