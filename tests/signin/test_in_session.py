@@ -139,6 +139,12 @@ async def test_a_tool_that_needs_more_asks_for_it_once_and_not_again_and_again(h
             assert (refused.error.code, len(person.asked)) == ("SIGN_IN_REQUIRED", 1)
 
 
+async def test_the_entry_says_what_is_asked_for_as_with_the_command(house: House) -> None:
+    async with house.gateway(oauth={"scopes": "read extra"}) as gateway:
+        assert (await called(gateway, SignsIn())).value == {"text": "hello"}
+    assert [query["scope"] for query in house.authority.asked("/authorize")] == ["read extra"]
+
+
 async def test_a_sign_in_that_fails_says_why(house: House) -> None:
     house.authority.agrees = False
     async with house.gateway() as gateway:
