@@ -338,13 +338,16 @@ class AuthenticationFailed(UpstreamError):
 
 
 class SignInRequired(AuthenticationFailed):
-    """The server wants a sign-in, a new one, or one that allows more: `scopes` are those it asks for."""
+    """The server wants a sign-in, a new one, or (`needs_more`) one that allows more: `scopes` are those it asks for."""
 
     code = "SIGN_IN_REQUIRED"
 
-    def __init__(self, message: str, *, server: str, scopes: str = "", hint: str = "", **details: Any) -> None:
+    def __init__(
+        self, message: str, *, server: str, scopes: str = "", needs_more: bool = False, hint: str = "", **details: Any
+    ) -> None:
         super().__init__(message, server=server, hint=hint, scopes=scopes, **details)
         self.scopes = scopes
+        self.needs_more = needs_more
 
 
 class SignInFailed(UpstreamError):

@@ -25,9 +25,12 @@ URLS = {"elicitation": {"url": {}}}
 class SignsIn:
     """A person whose client shows them addresses; `does` is what they answer, and whether they go there."""
 
-    def __init__(self, does: str = "accept", *, goes: bool = True) -> None:
+    def __init__(self, does: str = "accept", *, goes: bool = True, after: SignsIn | None = None) -> None:
         self.does = does
         self.goes = goes
+        # Somebody who is asked before this one goes there.
+        self.after = after
+        self.is_asked = asyncio.Event()
         self.asked: list[dict[str, Any]] = []
         self.told: list[Any] = []
         self._going: list[asyncio.Task[None]] = []
@@ -44,11 +47,14 @@ class SignsIn:
 
     def _answered(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(asked)
+        self.is_asked.set()
         if self.goes:
             self._going.append(asyncio.create_task(self._go(asked["url"])))
         return {"action": self.does}
 
     async def _go(self, url: str) -> None:
+        if self.after is not None:
+            await self.after.is_asked.wait()
         async with httpx2.AsyncClient(follow_redirects=True) as browser:
             await browser.get(url)
 
@@ -86,12 +92,20 @@ async def test_a_client_with_url_elicitation_signs_in_within_the_call(
     assert person.completed == ([asked["elicitationId"]] if mode == "legacy" else [])
 
 
-async def test_two_sessions_share_one_sign_in(house: House) -> None:
-    goes, waits = SignsIn(), SignsIn(goes=False)
-    async with house.gateway() as gateway:
-        outcomes = await asyncio.gather(*(called(gateway, person) for person in (waits, goes)))
+async def test_two_sessions_share_one_sign_in(
+    house: House, tmp_path: Path, process_environment: Mapping[str, str]
+) -> None:
+    waits = SignsIn(goes=False)
+    goes = SignsIn(after=waits)
+    async with (
+        gateway_beside(tmp_path, house.configure(), process_environment) as gateway,
+        connect(gateway, MODES[0], elicitation_callback=goes.elicited) as old,
+        connect(gateway, MODES[1], elicitation_callback=waits.elicited) as new,
+    ):
+        clients = (new, old)
+        answers = await asyncio.gather(*(execute(client, "vault", "open_drawer", text="hello") for client in clients))
 
-    assert [outcome.value for outcome in outcomes] == [{"text": "hello"}] * 2
+    assert ["hello" in str(answer.content) for answer in answers] == [True] * 2
     assert goes.asked[0]["url"] == waits.asked[0]["url"]
     assert len(house.authority.asked("/authorize")) == len(house.authority.asked("/token")) == 1
 
@@ -137,6 +151,12 @@ async def test_a_tool_that_needs_more_asks_for_it_once_and_not_again_and_again(h
             refused = await called(gateway, person, "wait_for_it")
             assert refused.error is not None
             assert (refused.error.code, len(person.asked)) == ("SIGN_IN_REQUIRED", 1)
+
+
+async def test_the_entry_says_what_is_asked_for_as_with_the_command(house: House) -> None:
+    async with house.gateway(oauth={"scopes": "read extra"}) as gateway:
+        assert (await called(gateway, SignsIn())).value == {"text": "hello"}
+    assert [query["scope"] for query in house.authority.asked("/authorize")] == ["read extra"]
 
 
 async def test_a_sign_in_that_fails_says_why(house: House) -> None:

@@ -63,8 +63,10 @@ class OfferSignIn:
             client, spec = call.conversation, self._spec_of(call.server)
             if client is None or spec is None or not can_answer(client.capabilities, AN_ADDRESS):
                 raise
-            done_at = self._sign_ins.done_at(spec, needed.scopes)
-            if done_at < started and not await self._signed_in(client, spec, needed.scopes, done_at):
+            # For any other sign-in the entry and the server say what to ask for, as with the command.
+            scopes = needed.scopes if needed.needs_more else ""
+            done_at = self._sign_ins.done_at(spec, scopes)
+            if done_at < started and not await self._signed_in(client, spec, scopes, done_at):
                 needed.hint = f"Nobody signed in just now. {needed.hint}"
                 raise
         return await call_next(call)

@@ -10,12 +10,14 @@ TOO_LITTLE = "the sign-in does not allow this"
 
 def sign_in_required(server: str, why: str, *, scopes: str = "", is_first: bool = False) -> SignInRequired:
     """The error that names the command; `scopes` are those that the sign-in needs."""
-    wanted = f' --scopes "{scopes}"' if why == TOO_LITTLE and scopes else ""
+    needs_more = why == TOO_LITTLE and bool(scopes)
+    wanted = f' --scopes "{scopes}"' if needs_more else ""
     command = f"`toolcrib login {server}{wanted}`"
     hint = f"A person has to run {command}; then try again."
     if is_first:
         hint += f" If the server takes a fixed token instead, set {token_variable(server)}."
-    return SignInRequired(f"{server} wants a sign-in, {command}: {why}", server=server, scopes=scopes, hint=hint)
+    message = f"{server} wants a sign-in, {command}: {why}"
+    return SignInRequired(message, server=server, scopes=scopes, needs_more=needs_more, hint=hint)
 
 
 def sign_in_unavailable(server: str, reason: str, wait: float, hint: str = "") -> SignInUnavailable:
