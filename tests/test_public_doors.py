@@ -110,6 +110,7 @@ GATEWAY: Mapping[str, Door] = {
     "missing": lambda gateway, text: gateway.missing(text, text),
     "read_server": lambda gateway, text: gateway.read_server(text),
     "ready": lambda gateway, _: gateway.ready(SECONDS),
+    "subscribe": lambda gateway, text: gateway.subscribe(text, text, lambda _: None),
     "run_meant": lambda gateway, text: gateway.run_meant(_call(text)),
     "reload": lambda gateway, _: gateway.reload(),
     "search_tools": lambda gateway, text: gateway.search_tools(text, server=text, domain=text, category=text),

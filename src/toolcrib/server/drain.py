@@ -25,7 +25,7 @@ class Doorway:
             await self._app(scope, receive, send)
             return
         answer = _Answer(send)
-        inside = self._streams if scope["method"] == "GET" else self._calls
+        inside = self._streams if _only_listens(scope) else self._calls
         inside.add(task)
         try:
             await self._app(scope, receive, answer.send)
@@ -44,6 +44,11 @@ class Doorway:
         if self._calls:
             await asyncio.wait(set(self._calls), timeout=grace_seconds)
         await _end(self._calls)
+
+
+def _only_listens(scope: Scope) -> bool:
+    """Whether a request asks for news and for nothing else; in the newest revision that is a method."""
+    return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
 class _Answer:

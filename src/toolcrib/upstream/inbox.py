@@ -24,6 +24,7 @@ MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
 
+_LISTS_CHANGED = frozenset(f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources"))
 NO_FOLDERS = b'{"roots":[]}'
 NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
 
@@ -31,7 +32,9 @@ WhoAsks = tuple[str, str]
 
 
 class Inbox:
-    """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
+    """Routes progress by token, log messages and questions by stream; a changed list wakes `on_tools_changed`.
+
+    `on_updated` hears of resources that have changed.
 
     `on_asked` hears of each question that came on no stream of a call. On a connection that `is_own` to one client, that client
     may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to no call goes to the
@@ -46,8 +49,10 @@ class Inbox:
         resident: Callable[[], Conversation | None] = lambda: None,
         *,
         is_own: bool = False,
+        on_updated: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._server = server
+        self._on_updated = on_updated
         self._on_tools_changed = on_tools_changed
         self._on_asked = on_asked
         self._resident = resident
@@ -93,8 +98,10 @@ class Inbox:
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
             log.debug("%s: a notification of %d bytes was dropped", self._server, len(params))
-        elif method == "notifications/tools/list_changed":
+        elif method in _LISTS_CHANGED:
             self._on_tools_changed()
+        elif method == "notifications/resources/updated":
+            self._on_updated(str(_object(params).get("uri", "")))
         elif method == "notifications/progress":
             self._progress(_object(params))
         elif method == "notifications/message":

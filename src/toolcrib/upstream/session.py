@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, SessionInitFailed, ToolExecutionError, ToolsListFailed
@@ -28,6 +28,11 @@ log = logging.getLogger(__name__)
 SET_LEVEL_SECONDS = 1.0
 # What is left for the other lists where the tools took nearly all of the time.
 LEAST_LIST_SECONDS = 1.0
+_LIST_CHANGES = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
 _LIST_METHODS: Mapping[ListKind, str] = {"templates": "resources/templates/list"}
 
 
@@ -173,14 +178,24 @@ class Session:
             ) from error
 
     async def hear_changes(self) -> None:
-        """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""
-        tools = self.identity.capabilities.get("tools")
-        if self.identity.era != "modern" or not isinstance(tools, Mapping) or not tools.get("listChanged"):
-            return
+        """Keep a subscription to changed lists open (modern era); ends when the server ends it."""
+        wanted = {name: True for kind, name in _LIST_CHANGES.items() if self._tells_changes(kind)}
+        if self.identity.era == "modern" and wanted:
+            await self._listen(wanted)
+
+    async def listen_to(self, addresses: Sequence[str]) -> None:
+        """Keep a subscription to resources open (modern era); ends when the server ends it."""
+        await self._listen({"resourceSubscriptions": list(addresses)})
+
+    async def _listen(self, wanted: Mapping[str, object]) -> None:
         try:
-            await self._request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-        except RpcError as error:
+            await self._request("subscriptions/listen", {"notifications": wanted})
+        except (RpcError, ServerConnectionError) as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
+
+    def _tells_changes(self, kind: str) -> bool:
+        declared = self.identity.capabilities.get(kind)
+        return isinstance(declared, Mapping) and bool(declared.get("listChanged"))
 
     async def _request(self, method: str, params: Mapping[str, object]) -> Json:
         return await self.link.request(
