@@ -233,3 +233,17 @@ async def test_a_subscription_outlives_the_engine(era: str) -> None:
     assert addresses(before.peer) == []
     assert addresses(after.peer) == [FILE]
     assert told(after.peer, "notifications/subscriptions/acknowledged") == []
+
+
+async def test_a_stream_that_a_new_server_ends_is_opened_again() -> None:
+    server = shelf("modern")
+    async with read_counter(server) as gateway, listeners(gateway, "stdio", "legacy", 1) as (ann,):
+        server.methods["subscriptions/listen"] = lambda _: {}
+        await ann.listen(FILE)
+        await eventually(lambda: subscribed(server))
+        del server.methods["subscriptions/listen"]  # from now on it goes on for ever
+        await eventually(lambda: len(subscribed(server)) == 2)
+        server.notify(UPDATED, {"uri": FILE})
+        await eventually(lambda: addresses(ann.peer))
+
+    assert addresses(ann.peer) == [FILE]

@@ -42,6 +42,8 @@ class ListeningClient:
         self._tell = tell
         self._lists = {name for name, is_wanted in lists.items() if is_wanted and name in LIST_CHANGES}
         self._leaves: dict[str, Leave] = {}
+        self._asking = asyncio.Lock()
+        self._is_closed = False
         native.changes.add(self._lists_changed)
 
     @property
@@ -54,8 +56,11 @@ class ListeningClient:
 
     async def subscribe(self, uri: str) -> None:
         """Hear of a resource from now on; raises RpcError where that can't be."""
-        if uri in self._leaves:
-            return
+        async with self._asking:
+            if uri not in self._leaves and not self._is_closed:
+                await self._subscribe(uri)
+
+    async def _subscribe(self, uri: str) -> None:
         if len(self._leaves) >= MOST_ADDRESSES:
             raise RpcError(INTERNAL_ERROR, f"a client may listen to {MOST_ADDRESSES} resources")
 
@@ -66,14 +71,17 @@ class ListeningClient:
         self._leaves[uri] = await self._native.subscribe(uri, hear, self._request)
 
     async def unsubscribe(self, uri: str) -> None:
-        leave = self._leaves.pop(uri, None)
-        if leave is not None:
-            await leave()
+        async with self._asking:
+            leave = self._leaves.pop(uri, None)
+            if leave is not None:
+                await leave()
 
     async def close(self) -> None:
         """Hear of nothing any more."""
+        self._is_closed = True
         self._native.changes.discard(self._lists_changed)
-        leaves, self._leaves = list(self._leaves.values()), {}
+        async with self._asking:  # who is just being subscribed is among them then
+            leaves, self._leaves = list(self._leaves.values()), {}
         await asyncio.gather(*(leave() for leave in leaves), return_exceptions=True)
 
     def _lists_changed(self, changed: frozenset[str]) -> None:

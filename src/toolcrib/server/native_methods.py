@@ -39,9 +39,9 @@ METHODS: Final = frozenset(
         "completion/complete",
     }
 )
-_LISTENING: Final[Mapping[Era, frozenset[str]]] = {
-    "legacy": frozenset({"resources/subscribe", "resources/unsubscribe"}),
-    "modern": frozenset({"subscriptions/listen"}),
+_WITH_LISTENING: Final[Mapping[Era, frozenset[str]]] = {
+    "legacy": METHODS | {"resources/subscribe", "resources/unsubscribe"},
+    "modern": METHODS | {"subscriptions/listen"},
 }
 _LINK = b"resource_link"
 _NOTHING = frozenset[str]()
@@ -72,7 +72,7 @@ class NativeMethods:
 
     def methods(self, era: Era) -> frozenset[str]:
         """The methods that are answered now in one era, those of clients that listen included."""
-        return _NOTHING if self._gateway.settings.native == "off" else METHODS | _LISTENING[era]
+        return _NOTHING if self._gateway.settings.native == "off" else _WITH_LISTENING[era]
 
     def lists_told(self) -> dict[str, bool]:
         """Of which lists a client of the handshake era hears, that comes now: of those that are declared."""

@@ -183,15 +183,19 @@ class Session:
         if self.identity.era == "modern" and wanted:
             await self._listen(wanted)
 
-    async def listen_to(self, addresses: Sequence[str]) -> None:
-        """Keep a subscription to resources open (modern era); ends when the server ends it."""
-        await self._listen({"resourceSubscriptions": list(addresses)})
+    async def listen_to(self, addresses: Sequence[str]) -> bool:
+        """Keep a subscription to resources open (modern era) until the server ends it; False where it refuses."""
+        return await self._listen({"resourceSubscriptions": list(addresses)})
 
-    async def _listen(self, wanted: Mapping[str, object]) -> None:
+    async def _listen(self, wanted: Mapping[str, object]) -> bool:
         try:
             await self._request("subscriptions/listen", {"notifications": wanted})
-        except (RpcError, ServerConnectionError) as error:
+        except RpcError as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
+            return False
+        except ServerConnectionError as lost:
+            log.debug("%s: the subscription to changes broke: %s", self._server, lost.message)
+        return True
 
     def _tells_changes(self, kind: str) -> bool:
         declared = self.identity.capabilities.get(kind)

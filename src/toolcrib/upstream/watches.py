@@ -12,6 +12,8 @@ from toolcrib.upstream.session import Session
 log = logging.getLogger(__name__)
 
 SUBSCRIBE_SECONDS = 10.0
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 60.0
 
 Hear = Callable[[str], None]
 
@@ -87,6 +89,14 @@ class Watches:
     def _listen(self, session: Session) -> None:
         """One stream with all addresses in place of the one before; the new one is asked for first."""
         before = self._stream
-        self._stream = asyncio.create_task(session.listen_to(list(self._watchers))) if self._watchers else None
+        self._stream = asyncio.create_task(_listening(session, list(self._watchers))) if self._watchers else None
         if before is not None:
             before.cancel()
+
+
+async def _listening(session: Session, addresses: list[str]) -> None:
+    """Listen on one stream after the other: those over HTTP break now and then."""
+    wait = FIRST_WAIT_SECONDS
+    while await session.listen_to(addresses):
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT_SECONDS)
