@@ -415,3 +415,12 @@ async def test_what_is_read_is_in_the_audit_log_under_its_servers_name() -> None
 
     lines = Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines()
     assert [(line["server"], line["tool"]) for line in map(json.loads, lines)] == [("library", "resource:file:///a")]
+
+
+async def test_a_server_may_be_called_prompt() -> None:
+    async with read_counter(library("prompt")) as gateway:
+        answer = await execute(gateway, "prompt:review", server="prompt", change="a")
+        tool_answer = await gateway.execute_tool("", "prompt:borrow_book")
+
+    assert "Review" in str(answer)
+    assert tool_answer.success

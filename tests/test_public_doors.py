@@ -113,6 +113,7 @@ GATEWAY: Mapping[str, Door] = {
     "missing": lambda gateway, text: gateway.missing(text, text),
     "read_server": lambda gateway, text: gateway.read_server(text),
     "ready": lambda gateway, _: gateway.ready(SECONDS),
+    "subscribe": lambda gateway, text: gateway.subscribe(text, text, lambda _: None),
     "run_meant": lambda gateway, text: gateway.run_meant(_call(text)),
     "reload": lambda gateway, _: gateway.reload(),
     "roots_changed": lambda gateway, text: gateway.roots_changed(text),

@@ -24,7 +24,7 @@ from toolcrib.errors import CallTimeout, InvalidArguments, Problem, ToolcribErro
 from toolcrib.limits.room import Room
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, Target, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
-from toolcrib.model.items import ItemKind
+from toolcrib.model.items import RESOURCE, ItemKind
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
@@ -52,6 +52,10 @@ class Connections(Protocol):
     def status(self, spec: ServerSpec) -> ServerStatus: ...
 
     async def connect(self, spec: ServerSpec) -> None: ...
+
+    async def subscribe(
+        self, call: ToolCall, uri: str, hear: Callable[[str], None]
+    ) -> Callable[[], Awaitable[None]]: ...
 
     async def ask(self, call: ToolCall, method: str, params: Mapping[str, Any], seconds: float) -> bytes: ...
 
@@ -295,6 +299,21 @@ class Gateway:
             return NO_COMPLETION
         found = ToolResult(raw).member("completion") if ToolResult(raw).is_object else None
         return found if isinstance(found, dict) else NO_COMPLETION
+
+    async def subscribe(
+        self, server: str, uri: str, hear: Callable[[str], None], *, caller: Caller = LIBRARY
+    ) -> Callable[[], Awaitable[None]]:
+        """Call `hear` with the address whenever a server says that the resource has changed; gives what ends that.
+
+        Raises where there is no such resource, it may not be read, or the server does not tell.
+        """
+        await self._need(server)
+        name = f"{RESOURCE}{uri}"
+        visible = admitted(self._view, server, name, caller)
+        target = Target(visible.tool, visible.upstream_name, visible.spec)
+        return await self._connections.subscribe(
+            ToolCall(server, name, {}, b"{}", caller, target=target), visible.upstream_name, hear
+        )
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""

@@ -97,4 +97,9 @@ def test_the_built_in_tools_say_whether_they_change_anything() -> None:
         "get_schema": {"readOnlyHint": True},
         "list_more": {"readOnlyHint": True},
         "introspect_server": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True},
+        "list_resources": {"readOnlyHint": True},
+        "read_resource": {"readOnlyHint": True},
+        "list_prompts": {"readOnlyHint": True},
+        "get_prompt": {"readOnlyHint": True},
+        "complete": {"readOnlyHint": True},
     }

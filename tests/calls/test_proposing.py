@@ -166,7 +166,8 @@ async def test_there_is_no_tool_that_approves() -> None:
     async with counter() as gateway:
         names = {found.name for found in await gateway.list_tools("toolcrib")}
 
-    assert names == {"read_result", "get_schema", "list_more", "introspect_server"}
+    about_items = {"list_resources", "read_resource", "list_prompts", "get_prompt", "complete"}
+    assert names == {"read_result", "get_schema", "list_more", "introspect_server", *about_items}
 
 
 async def test_every_proposal_is_in_the_audit_log() -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from tests.journeys.http_gateway import connect, gateway_process, write_config
 from tests.journeys.stdio_gateway import MODES, Workshop, ask, run
 from tests.servers.launch import Launch
 
 FACES = ("stdio", "http")
+ADDRESS = "demo://resource/dynamic/text/1"
 
 
 @asynccontextmanager
@@ -63,3 +65,29 @@ async def test_prompts_are_slash_commands_and_resources_are_read(
     assert refused.value.error.data == {"uri": "demo://nowhere"}
     assert found["results"][0]["tool"] == "prompt:args-prompt"
     assert "Resource 4" in by_name
+
+
+async def test_clients_of_both_eras_hear_of_a_resource_over_http(workshop: Workshop, everything_server: Launch) -> None:
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def hear(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            heard.put_nowait(message.params.uri)
+
+    config = write_config(workshop.folder, {"everything": everything_server.entry()})
+    with gateway_process(workshop.folder, config, workshop.environment) as gateway:
+        async with (
+            asyncio.timeout(30),
+            connect(gateway, "legacy", message_handler=hear) as old,
+            connect(gateway, MODES[1]) as new,
+        ):
+            await ask(old, "list_tools", server="everything")
+            with pytest.warns(MCPDeprecationWarning):
+                await old.subscribe_resource(ADDRESS)
+            async with new.listen(resource_subscriptions=[ADDRESS], prompts_list_changed=True) as stream:
+                await run(new, "everything", "toggle-subscriber-updates")
+                event = await anext(aiter(stream))
+                assert str(await heard.get()) == str(event.uri) == ADDRESS
+                assert gateway.stop() == 0  # nobody who only listens holds it up
+
+    assert stream.honored.resource_subscriptions == [ADDRESS]

@@ -17,12 +17,14 @@ from pydantic import ValidationError
 from tests.fakes import eventually
 from toolcrib import Gateway
 from toolcrib.server.fixed_answers import FixedAnswers
+from toolcrib.server.listening_clients import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.native_methods import METHODS
 from toolcrib.server.protocol import build_server
 from toolcrib.server.stdio_session import StdioSession
 from toolcrib.wire.jsonrpc import Json
 
+TAKE_TIME = {"tools/call", SUBSCRIBE, UNSUBSCRIBE, *METHODS}
 INSTRUCTIONS = "Ask for a tool."
 Message = dict[str, Any]
 Answers = list[Message]
@@ -42,7 +44,7 @@ class OurPeer:
     async def send(self, message: Any) -> None:
         asked = len(self.answers)
         self.session.feed(message if isinstance(message, bytes) else json.dumps(message).encode())
-        if isinstance(message, dict) and "id" in message and message.get("method") in {"tools/call", *METHODS}:
+        if isinstance(message, dict) and "id" in message and message.get("method") in TAKE_TIME:
             await eventually(lambda: len(self.answers) > asked)
 
 

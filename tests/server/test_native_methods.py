@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from tests.fakes import MODERN, FakeServer, tool
-from tests.gateways import read_counter
+from tests.gateways import counter, read_counter
 from tests.items import IMAGE, PICTURE, README, library
 from tests.server.stdio_peers import OurPeer, SdkPeer, sdk_peer
 from toolcrib import Gateway
 from toolcrib.model.tool_rule import ToolRule
-from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.session_journal import Progress
-from toolcrib.server.stdio_session import StdioSession
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 
 ERAS = ("modern", "legacy")
@@ -322,15 +320,12 @@ async def test_servers_of_both_eras_are_asked_in_their_own_way(connect: Connect,
     assert ("io.modelcontextprotocol/protocolVersion" in params.get("_meta", {})) is (era == "modern")
 
 
-def test_a_request_of_a_lost_engine_is_answered_by_an_error() -> None:
-    written: list[dict[str, Any]] = []
-    progress = Progress(running={1: "", "two": "prompts/get"})
-    no_tools: Any = None
-    session = StdioSession(no_tools, FixedAnswers(""), lambda *parts: written.append(json.loads(b"".join(parts))))
+async def test_a_request_of_a_lost_engine_is_answered_by_an_error() -> None:
+    async with counter() as gateway:
+        peer = OurPeer(gateway)
+        peer.session.resume(Progress(running={1: "", "two": "prompts/get"}))
 
-    session.resume(progress)
-
-    assert [(one["id"], "error" in one) for one in written] == [(1, False), ("two", True)]
+    assert [(one["id"], "error" in one) for one in peer.answers] == [(1, False), ("two", True)]
 
 
 # -- input rounds

@@ -136,6 +136,11 @@ class Catalog:
         """Tell somebody, from now on, that something known has changed."""
         self._listeners.append(listener)
 
+    def stop_calling(self, listener: OnChange) -> None:
+        """Tell somebody no longer."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
     def look(self) -> None:
         """Take over the records at once; raises where the store can't be asked."""
         taken = self.taken(self.snapshot, ())
@@ -164,7 +169,7 @@ class Catalog:
     def hold(self, taken: Snapshot) -> None:
         self.snapshot = taken
         self.version += 1
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener()
 
 

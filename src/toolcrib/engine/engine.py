@@ -167,7 +167,7 @@ class Engine:
     async def let_go(self, workspace: Workspace) -> None:
         """Stop seeing a configuration; servers that only it showed are stopped."""
         self.workspaces.remove(workspace)
-        workspace.search.close()
+        workspace.close()
         await self.apply()
 
     async def configure(self, settings: Settings) -> None:

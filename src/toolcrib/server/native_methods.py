@@ -12,11 +12,12 @@ import msgspec
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import Conversation, InputRound
-from toolcrib.model.call import Listener, ToolCall, ToolResult
+from toolcrib.model.call import ExecutionError, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.reading import Era
 from toolcrib.server.execution_request import ExecutionRequest
 from toolcrib.server.input_rounds import InputRounds
+from toolcrib.server.list_changes import ListChanges
 from toolcrib.server.native_errors import not_found, rpc_error, rpc_error_of
 from toolcrib.server.native_names import Offered, SeenLinks, Table, listed, own_address, servers_by_template
 from toolcrib.server.native_pages import page_of
@@ -38,6 +39,10 @@ METHODS: Final = frozenset(
         "completion/complete",
     }
 )
+_WITH_LISTENING: Final[Mapping[Era, frozenset[str]]] = {
+    "legacy": METHODS | {"resources/subscribe", "resources/unsubscribe"},
+    "modern": METHODS | {"subscriptions/listen"},
+}
 _LINK = b"resource_link"
 _NOTHING = frozenset[str]()
 _encode = msgspec.json.Encoder().encode
@@ -55,6 +60,7 @@ class NativeMethods:
         self._rounds = rounds
         self._links = SeenLinks()
         self._offered: tuple[object, Offered] = (None, Offered())
+        self.changes = ListChanges(gateway.workspace, lambda: self._offered_to(LIBRARY))
         self._answers: Mapping[str, Answer] = {
             "prompts/list": partial(self._list, "prompts", "prompts"),
             "prompts/get": self._prompt,
@@ -64,9 +70,22 @@ class NativeMethods:
             "completion/complete": self._complete,
         }
 
-    def methods(self, _era: Era) -> frozenset[str]:
-        """The methods that are answered now."""
-        return _NOTHING if self._gateway.settings.native == "off" else METHODS
+    def methods(self, era: Era) -> frozenset[str]:
+        """The methods that are answered now in one era, those of clients that listen included."""
+        return _NOTHING if self._gateway.settings.native == "off" else _WITH_LISTENING[era]
+
+    def lists_told(self) -> dict[str, bool]:
+        """Of which lists a client of the handshake era hears, that comes now: of those that are declared."""
+        declared = self.capabilities()
+        return {"promptsListChanged": "prompts" in declared, "resourcesListChanged": "resources" in declared}
+
+    async def subscribe(self, uri: str, hear: Callable[[str], None], request: Request) -> Callable[[], Awaitable[None]]:
+        """Hear of a resource that a client knows by this address; gives what ends that. Raises RpcError."""
+        server, own = self._place(uri, request)
+        try:
+            return await self._gateway.subscribe(server, own, hear, caller=request.caller)
+        except ToolcribError as error:
+            raise rpc_error(ExecutionError.of(error, server, own), modern=request.is_modern, uri=uri) from error
 
     def capabilities(self) -> dict[str, Any]:
         """What to declare to a client that comes now: what there is, unless the settings say otherwise."""
@@ -76,9 +95,9 @@ class NativeMethods:
         offered, is_on = self._offered_to(LIBRARY), setting == "on"
         declared: dict[str, Any] = {}
         if is_on or offered.prompts:
-            declared["prompts"] = {"listChanged": False}
+            declared["prompts"] = {"listChanged": True}
         if is_on or offered.resources or offered.templates:
-            declared["resources"] = {"subscribe": False, "listChanged": False}
+            declared["resources"] = {"subscribe": True, "listChanged": True}
         if declared and (is_on or self._any_completes()):
             declared["completions"] = {}
         return declared

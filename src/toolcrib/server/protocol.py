@@ -27,8 +27,10 @@ from toolcrib.server.admission import principal_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
+from toolcrib.server.http_listening import HttpListening
 from toolcrib.server.identity import NAME, TITLE, stamped
 from toolcrib.server.input_rounds import ModernClient
+from toolcrib.server.listening_clients import LISTEN, SUBSCRIBE, UNSUBSCRIBE, listen
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.native_methods import NativeMethods
 from toolcrib.server.protocol_eras import CALL, capabilities_in
@@ -75,6 +77,9 @@ _NATIVE_PARAMS: Mapping[str, Any] = {
     "resources/templates/list": types.PaginatedRequestParams,
     "resources/read": types.ReadResourceRequestParams,
     "completion/complete": types.CompleteRequestParams,
+    SUBSCRIBE: types.SubscribeRequestParams,
+    UNSUBSCRIBE: types.UnsubscribeRequestParams,
+    LISTEN: types.SubscriptionsListenRequestParams,
 }
 
 
@@ -86,7 +91,9 @@ class _Server(Server[Any]):
         self._native = native
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
-        return types.ServerCapabilities.model_validate({**CAPABILITIES, **self._native.capabilities()})
+        return types.ServerCapabilities.model_validate(
+            {**CAPABILITIES, **self._native.capabilities(), "extensions": self.extensions}
+        )
 
 
 async def _answered_before(ctx: Context, _: Any) -> Any:
@@ -124,6 +131,8 @@ class _CallMiddleware:
 
     def __init__(self, meta_tools: MetaTools, levels: SessionLevels) -> None:
         self._meta_tools = meta_tools
+        self._native = meta_tools.native
+        self._listening = HttpListening(meta_tools.native)
         self._levels = levels
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -132,7 +141,7 @@ class _CallMiddleware:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if ctx.method in TASK_METHODS and modern:
             return await self._about_task(ctx)
-        is_ours = ctx.method == CALL or ctx.method in self._meta_tools.native.methods("modern" if modern else "legacy")
+        is_ours = ctx.method == CALL or ctx.method in self._native.methods("modern" if modern else "legacy")
         is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
         if not is_ours or not is_request or not (modern or ctx.session.client_params is not None):
             return await call_next(ctx)
@@ -145,7 +154,7 @@ class _CallMiddleware:
                 asked = replace(
                     heard, conversation=client, modern=_modern_client(params, heard.meta) if modern else None
                 )
-                members = await self._answer(ctx.method, params, asked)
+                members = await self._answer(ctx, params, asked)
                 if client is not None:
                     await client.told()
         except RpcError as error:
@@ -164,13 +173,30 @@ class _CallMiddleware:
             raise MCPError(error.code, error.message, error.data) from error
         return {name: msgspec.json.decode(value) for name, value in stamped(members).items()}
 
-    async def _answer(self, method: str, params: Mapping[str, Any], request: Request) -> Members:
-        if method == CALL:
+    async def _answer(self, ctx: Context, params: Mapping[str, Any], request: Request) -> Members:
+        if ctx.method == CALL:
             arguments = params.get("arguments")
             encoded = msgspec.json.encode({} if arguments is None else arguments)
             return await self._meta_tools.call(params["name"], encoded, request)
         given = read_params(msgspec.json.encode(params)) or RequestParams()
-        return await self._meta_tools.native.answer(method, given, request)
+        if ctx.method == LISTEN:
+            await self._listen(ctx, given, request)
+        connection = ctx.session._connection  # noqa: SLF001 - the only way to what outlives the request
+        if ctx.method in (SUBSCRIBE, UNSUBSCRIBE):
+            return await self._listening.answer(ctx.method, given, connection, request)
+        if not request.is_modern:
+            self._listening.greet(connection, request)
+        return await self._native.answer(ctx.method, given, request)
+
+    async def _listen(self, ctx: Context, params: RequestParams, request: Request) -> None:
+        """Tell on the stream of the request itself, until the client closes it."""
+        outbound = ctx.session._request_outbound  # noqa: SLF001 - as in `_pump`
+
+        async def notify(method: str, params: Mapping[str, Any]) -> None:
+            await outbound.notify(method, dict(params))
+
+        assert ctx.request_id is not None
+        await listen(self._native, params.notifications, ctx.request_id, request, notify)
 
 
 def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:

@@ -20,6 +20,7 @@ from toolcrib.server.client_requests import ClientRequests, StdioConversation
 from toolcrib.server.events import passes, wanted_level
 from toolcrib.server.identity import stamped
 from toolcrib.server.input_rounds import ModernClient
+from toolcrib.server.listening_clients import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol_eras import CALL, ProtocolEra
 from toolcrib.server.relayed_tasks import TaskQuestion
@@ -27,6 +28,7 @@ from toolcrib.server.request_params import RequestParams
 from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
 from toolcrib.server.session_journal import Journal
+from toolcrib.server.stdio_listening import StdioListening
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RequestId, RpcError
 
@@ -50,6 +52,7 @@ class StdioCalls:
         self._write = write
         self._journal = journal
         self.requests = ClientRequests(self._tell_line)
+        self.listening = StdioListening(meta_tools.native, self._tell)
         self.session = session
         self._tasks: set[asyncio.Task[None]] = set()
         # The latest call with each id: a client may use one twice, though it should not.
@@ -59,16 +62,8 @@ class StdioCalls:
         """Start a request that the era of the connection admits and that takes time; raises RpcError for a call without a tool."""
         if method == CALL and not isinstance(params.name, str):
             raise RpcError(INVALID_PARAMS, "tools/call: name must be a string")
-        meta, modern = params.meta_object, era.era == "modern"
-        level = wanted_level(meta, era.log_level, modern=modern)
-        listener = self._listener(meta.get("progressToken"), level)
-        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
-        if modern:
-            client = ModernClient(era.capabilities_of(meta), params.responses_json, params.request_state)
-            request = replace(request, modern=client)
-        else:
-            request = replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
-        self._start(id, "" if method == CALL else method, self._run(id, method, params, request))
+        work = self._run(id, method, params, self.request(params, era))
+        self._start(id, "" if method == CALL else method, work)
 
     def start_about_task(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
         """Start a request about a task, which is answered like a call."""
@@ -84,6 +79,17 @@ class StdioCalls:
         self._journal.started(id, method)
         task.add_done_callback(lambda _: self._forget(id, task))
 
+    def request(self, params: RequestParams, era: ProtocolEra) -> Request:
+        """Who asks with these parameters, and how they are reached meanwhile."""
+        meta, modern = params.meta_object, era.era == "modern"
+        level = wanted_level(meta, era.log_level, modern=modern)
+        listener = self._listener(meta.get("progressToken"), level)
+        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
+        if modern:
+            client = ModernClient(era.capabilities_of(meta), params.responses_json, params.request_state)
+            return replace(request, modern=client)
+        return replace(request, conversation=StdioConversation(self.requests, era.capabilities_of(meta)))
+
     def give_up(self, id: RequestId, era: ProtocolEra | None, method: str = "") -> None:
         """Answer a call, or another request, that ran in an engine that is gone."""
         if method:
@@ -97,6 +103,8 @@ class StdioCalls:
 
     def cancel(self, request_id: object) -> None:
         """Cancel a running call; a cancelled call is never answered."""
+        if self.listening.cancel(request_id):
+            return
         task = self._by_id.get(request_id) if isinstance(request_id, int | str) else None
         if task is not None:
             task.cancel()
@@ -117,14 +125,16 @@ class StdioCalls:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self.listening.close()
         await self._meta_tools.close()
 
     async def _run(self, id: RequestId, method: str, params: RequestParams, request: Request) -> None:
-        answer = (
-            partial(self._meta_tools.call, params.name, params.arguments_json, request)
-            if method == CALL
-            else partial(self._meta_tools.native.answer, method, params, request)
-        )
+        if method == CALL:
+            answer = partial(self._meta_tools.call, params.name, params.arguments_json, request)
+        elif method in (SUBSCRIBE, UNSUBSCRIBE):
+            answer = partial(self.listening.answer, method, params, request)
+        else:
+            answer = partial(self._meta_tools.native.answer, method, params, request)
         await self._answer(id, answer, modern=request.is_modern)
 
     async def _answer(self, id: RequestId, answer: Callable[[], Awaitable[Members]], *, modern: bool) -> None:

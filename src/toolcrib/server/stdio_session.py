@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from toolcrib.server.fixed_answers import FixedAnswers
+from toolcrib.server.listening_clients import LISTEN, SUBSCRIBE, UNSUBSCRIBE
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.native_methods import METHODS
 from toolcrib.server.protocol_eras import CALL, ProtocolEra, opened_by, resumed_era
@@ -33,12 +34,14 @@ class StdioSession:
         self._journal = journal or Journal()
         self._era: ProtocolEra | None = None
         self.calls = StdioCalls(meta_tools, write, self._journal, session=secrets.token_hex(8))
+        self.calls.listening.when_changed = self._note_listening
 
     def resume(self, progress: Progress) -> None:
         """Go on where another engine stopped: whatever was running is told to have an unknown outcome."""
         if progress.session:
             self._era = resumed_era(progress.session["era"], self._answers)
             self.calls.session = progress.session["session"]
+            self.calls.listening.resume(progress.session, self.calls.request(RequestParams(), self._era))
         for id, method in progress.running.items():
             self.calls.give_up(id, self._era, method)
 
@@ -81,7 +84,10 @@ class StdioSession:
         is_first = self._era is None
         era = self._era = self._era or opened_by(method, params, self._answers)
         era.admit(method, params)
-        if method == CALL or method in METHODS or method in TASK_METHODS:
+        if method == LISTEN:
+            self.calls.listening.begin(id, params.notifications, self.calls.request(params, era))
+            return False
+        if method == CALL or method in METHODS or method in (SUBSCRIBE, UNSUBSCRIBE) or method in TASK_METHODS:
             if is_first:
                 self._note(era)
             if method in TASK_METHODS:
@@ -92,10 +98,16 @@ class StdioSession:
         result = era.result(method, params)
         self._note(era)
         self._write(jsonrpc.response(id, result))
+        if method == "initialize":
+            self.calls.listening.greet(self.calls.request(params, era))
         return False
 
     def _note(self, era: ProtocolEra) -> None:
-        self._journal.met({"session": self.calls.session, "era": era.state})
+        self._journal.met({"session": self.calls.session, "era": era.state, **self.calls.listening.state})
+
+    def _note_listening(self) -> None:
+        if self._era is not None:
+            self._note(self._era)
 
     def _refuse(self, id: object, refusal: RpcError) -> None:
         known = id if isinstance(id, int | str) else None

@@ -28,6 +28,7 @@ from toolcrib.upstream.reconnect import Reconnecting, may_come_back
 from toolcrib.upstream.session import Session
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.upstream.turns import Turns
+from toolcrib.upstream.watches import Hear, Watches
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +110,7 @@ class Connection:
         self._last_used = 0.0
         self._connected_at = 0.0
         self._reconnecting = Reconnecting(spec.name, self._came_back, self._is_wanted)
+        self._watches = Watches(spec.name)
         self.status = DISCONNECTED
         # Who has called since the link was opened: names of clients with their sessions.
         self.callers: set[tuple[str, str]] = set()
@@ -116,7 +118,8 @@ class Connection:
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing runs and nothing is to be remembered: as good as a new one."""
-        return self.status == DISCONNECTED and not self._in_flight and (self._owner is None or self._owner.done())
+        is_idle = not self._in_flight and not self._watches
+        return self.status == DISCONNECTED and is_idle and (self._owner is None or self._owner.done())
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
@@ -145,6 +148,28 @@ class Connection:
             return await session.ask(method, params, seconds)
 
         return await self._with_session(work)
+
+    async def subscribe(self, caller: Caller, uri: str, hear: Hear) -> None:
+        """Let somebody hear of a resource from now on, connected for as long as that lasts; raises what the server answers."""
+        if not self._watches.add(uri, hear):
+            return
+
+        async def work(session: Session) -> None:
+            self._note(caller)
+            await self._watches.begin(session, uri)
+
+        try:
+            await self._with_session(work)
+        except BaseException:
+            self._watches.remove(uri, hear)
+            raise
+
+    async def unsubscribe(self, uri: str, hear: Hear) -> None:
+        """Let them hear of it no longer."""
+        ready = self._opened()
+        if self._watches.remove(uri, hear) and ready is not None and ready.done() and not ready.exception():
+            await self._watches.end(ready.result(), uri)
+            self._last_used = asyncio.get_running_loop().time()
 
     async def tell_roots_changed(self) -> None:
         """Let the server know that its client's folders are others by now, if it runs; when it starts it asks anyway."""
@@ -259,7 +284,7 @@ class Connection:
     def _is_wanted(self) -> bool:
         """An endpoint that nobody has used for as long as it may be idle is not looked for."""
         unused = asyncio.get_running_loop().time() - self._last_used
-        return self._in_flight > 0 or unused < self._policy.idle_seconds
+        return self._in_flight > 0 or bool(self._watches) or unused < self._policy.idle_seconds
 
     def _open(self, turn: Turn) -> asyncio.Future[Session]:
         self._closed = None
@@ -324,6 +349,7 @@ class Connection:
             handshake_seconds=self._handshake_seconds,
             on_asked=self._hooks.on_asked,
             household=self._household,
+            on_updated=self._watches.updated,
         )
 
     @property
@@ -373,6 +399,7 @@ class Connection:
         """Hold the link until it ends, is idle too long, or we are told to stop; then close it."""
         changes = asyncio.create_task(session.hear_changes())
         changes.add_done_callback(_mark_task_retrieved)
+        watching = asyncio.create_task(self._watches.take_up(session)) if self._watches else None
         try:
             while not closed.done() and (left := self._idle_left()) > 0:
                 await asyncio.wait({closed}, timeout=left)
@@ -383,6 +410,9 @@ class Connection:
             self.callers.clear()
             closed.cancel()
             changes.cancel()
+            self._watches.stop()
+            if watching is not None:
+                watching.cancel()
             await to_the_end(session.link.close())
 
     def _note_end(self, closed: asyncio.Task[str]) -> None:
@@ -395,7 +425,7 @@ class Connection:
         self._last_reason = closed.result()
         self.status = ServerStatus("error", closed.result())
         log.warning("%s: %s", self.spec.name, closed.result())
-        if self._is_remote:
+        if self._is_remote or self._watches:
             self._reconnecting.start()
 
     def _idle_left(self) -> float:
@@ -404,7 +434,7 @@ class Connection:
             if self._called
             else min(self._policy.read_linger_seconds, self._policy.idle_seconds)
         )
-        if self._in_flight:
+        if self._in_flight or self._watches:
             return limit
         # One that came back by itself gets its time too, so that whoever is told of it can read it.
         since = self._last_used if self._called else max(self._last_used, self._connected_at)

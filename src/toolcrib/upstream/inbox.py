@@ -26,13 +26,16 @@ MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
 
+_LISTS_CHANGED = frozenset(f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources"))
 NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
 
 WhoAsks = tuple[str, str]
 
 
 class Inbox:
-    """Routes progress by token, log messages and questions by stream; a changed tool list wakes `on_tools_changed`.
+    """Routes progress by token, log messages and questions by stream; a changed list wakes `on_tools_changed`.
+
+    `on_updated` hears of resources that have changed.
 
     `on_asked` hears of each question that came on no stream of a call. On a connection with a `household`, which is there for
     one client, that client may also be asked for its folders, which a server keeps for whoever comes next; and what belongs to
@@ -45,8 +48,11 @@ class Inbox:
         on_tools_changed: Callable[[], None],
         on_asked: Callable[[QuestionKind], None] = lambda _: None,
         household: Household | None = None,
+        *,
+        on_updated: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._server = server
+        self._on_updated = on_updated
         self._on_tools_changed = on_tools_changed
         self._on_asked = on_asked
         self._household = household
@@ -109,10 +115,12 @@ class Inbox:
     def receive(self, method: str, params: bytes, request_id: int | None) -> None:
         if len(params) > MOST_NOTIFICATION_BYTES:
             log.debug("%s: a notification of %d bytes was dropped", self._server, len(params))
-        elif method == "notifications/tools/list_changed":
+        elif method in _LISTS_CHANGED:
             self._on_tools_changed()
         elif method == ELICITATION_COMPLETE:
             self.pages.complete(params)
+        elif method == "notifications/resources/updated":
+            self._on_updated(str(_object(params).get("uri", "")))
         elif method == "notifications/progress":
             self._progress(_object(params))
         elif method == "notifications/message":

@@ -39,6 +39,7 @@ class Meeting:
     handshake_seconds: float
     on_asked: Callable[[QuestionKind], None]
     household: Household | None
+    on_updated: Callable[[str], None] = lambda _: None
 
     async def open(self, spec: ServerSpec, known: Identity | None) -> Session:
         """A session, by the way the entry names, or by another one where nothing was known and that one failed."""
@@ -55,7 +56,7 @@ class Meeting:
                 raise failure if another[0] != spec else second from None
 
     async def _open(self, spec: ServerSpec, known: Identity | None) -> Session:
-        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.household)
+        inbox = Inbox(spec.name, self.on_tools_changed, self.on_asked, self.household, on_updated=self.on_updated)
         link = await self.open_link(spec, LinkEars(inbox.receive, inbox.asked))
         try:
             async with asyncio.timeout(self.handshake_seconds):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -16,6 +16,7 @@ from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 from toolcrib.upstream.meeting import OpenLink
+from toolcrib.upstream.watches import Hear
 
 ServerHook = Callable[[ServerSpec], None]
 Key = tuple[str, float | None, str]
@@ -104,6 +105,14 @@ class Pool:
         if call.target is None or call.target.spec is None:
             raise ServerConnectionError("there is no server to ask", server=call.server)
         return await self._for_caller(call.target.spec, call).ask(call.caller, method, params, seconds)
+
+    async def subscribe(self, call: ToolCall, uri: str, hear: Hear) -> Callable[[], Awaitable[None]]:
+        """Hear of a resource on the connection that the call would take; gives what ends that."""
+        if call.target is None or call.target.spec is None:
+            raise ServerConnectionError("there is no server to listen to", server=call.server)
+        connection = self._for_caller(call.target.spec, call)
+        await connection.subscribe(call.caller, uri, hear)
+        return partial(connection.unsubscribe, uri, hear)
 
     @asynccontextmanager
     async def visit(self, spec: ServerSpec) -> AsyncIterator[Connection]:

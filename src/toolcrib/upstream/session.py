@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from toolcrib.errors import (
@@ -36,6 +36,11 @@ log = logging.getLogger(__name__)
 SET_LEVEL_SECONDS = 1.0
 # What is left for the other lists where the tools took nearly all of the time.
 LEAST_LIST_SECONDS = 1.0
+_LIST_CHANGES = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
 _LIST_METHODS: Mapping[ListKind, str] = {"templates": "resources/templates/list"}
 
 
@@ -190,14 +195,28 @@ class Session:
             ) from error
 
     async def hear_changes(self) -> None:
-        """Keep a subscription to tool list changes open (modern era); ends when the server ends it."""
-        tools = self.identity.capabilities.get("tools")
-        if self.identity.era != "modern" or not isinstance(tools, Mapping) or not tools.get("listChanged"):
-            return
+        """Keep a subscription to changed lists open (modern era); ends when the server ends it."""
+        wanted = {name: True for kind, name in _LIST_CHANGES.items() if self._tells_changes(kind)}
+        if self.identity.era == "modern" and wanted:
+            await self._listen(wanted)
+
+    async def listen_to(self, addresses: Sequence[str]) -> bool:
+        """Keep a subscription to resources open (modern era) until the server ends it; False where it refuses."""
+        return await self._listen({"resourceSubscriptions": list(addresses)})
+
+    async def _listen(self, wanted: Mapping[str, object]) -> bool:
         try:
-            await self._request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+            await self._request("subscriptions/listen", {"notifications": wanted})
         except RpcError as error:
             log.debug("%s: no subscription to changes: %s", self._server, error)
+            return False
+        except ServerConnectionError as lost:
+            log.debug("%s: the subscription to changes broke: %s", self._server, lost.message)
+        return True
+
+    def _tells_changes(self, kind: str) -> bool:
+        declared = self.identity.capabilities.get(kind)
+        return isinstance(declared, Mapping) and bool(declared.get("listChanged"))
 
     async def tell_roots_changed(self) -> None:
         """A server of the handshake era asks for the folders again; a modern one keeps none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from toolcrib.catalog.catalog import Catalog
@@ -42,6 +42,9 @@ class Workspace:
         self._overlay = Overlay()
         self.view = CatalogView(catalog, built_in=built_in)
         self.search = ToolSearch(self.view, index, max_enabled=settings.max_tools)
+        # Called whenever something else may be shown.
+        self.listeners: set[Callable[[], None]] = set()
+        catalog.call_on_change(self._tell)
         self.configure(settings, rule_book(settings))
 
     def configure(self, settings: Settings, rules: RuleBook) -> None:
@@ -50,6 +53,16 @@ class Workspace:
         self.search.configure(max_enabled=settings.max_tools)
         self._overlay = self._found_for(settings)
         self.view.configure(self._launched(settings), rules, self._overlay.reviewed)
+        self._tell()
+
+    def close(self) -> None:
+        """Follow the catalog no longer."""
+        self.view.catalog.stop_calling(self._tell)
+        self.search.close()
+
+    def _tell(self) -> None:
+        for listener in tuple(self.listeners):
+            listener()
 
     def show_found(self) -> bool:
         """Take over what is found now; whether that is something else than before."""
