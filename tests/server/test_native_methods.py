@@ -55,7 +55,8 @@ class NativeClient:
     async def hello(self) -> dict[str, Any]:
         """What the gateway declares."""
         if self.era == "modern":
-            return (await self.ask("server/discover"))["capabilities"]
+            declared = (await self.ask("server/discover"))["capabilities"]
+            return {name: value for name, value in declared.items() if name != "extensions"}
         answer = await self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=INFO)
         return answer["capabilities"]
 
