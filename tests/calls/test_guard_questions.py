@@ -12,9 +12,10 @@ from tests.fakes import INSTANT, text
 from toolcrib.calls.guard_questions import MOST_AT_ONCE, MOST_QUESTION_BYTES, MOST_QUESTIONS, GuardQuestions
 from toolcrib.calls.question_rules import QuestionRules
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
-from toolcrib.model.asking import Conversation, Question, QuestionRefused
+from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
+from toolcrib.model.server import Sampling
 
 ACCEPTED = b'{"action":"accept"}'
 ALL = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -273,3 +274,27 @@ async def test_a_relayed_question_that_is_not_allowed_fails_the_call() -> None:
 
     with pytest.raises(ToolExecutionError, match="did not allow"):
         await through(asking_first(), a_call(conversation=person), Upstream(rounds(thought=PROMPT)))
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "takes_rounds", "sampling", "takes_tasks"),
+    [
+        ({"extensions": {TASKS_EXTENSION: {}}}, True, "ask", True),
+        ({"extensions": {TASKS_EXTENSION: {}}}, False, "ask", False),
+        ({"extensions": {}}, True, "ask", False),
+        ({"extensions": {TASKS_EXTENSION: {}}, "sampling": {}, "elicitation": {}}, True, "ask", False),
+        ({"extensions": {TASKS_EXTENSION: {}}, "sampling": {}, "elicitation": {}}, True, "allow", True),
+        ({"extensions": {TASKS_EXTENSION: {}}, "sampling": {}, "elicitation": {}}, True, "deny", True),
+    ],
+)
+async def test_a_client_gets_tasks_itself_unless_somebody_has_to_agree_to_what_they_ask(
+    capabilities: dict[str, Any], takes_rounds: bool, sampling: Sampling, takes_tasks: bool
+) -> None:
+    client, server = Client(capabilities), Upstream()
+    client.takes_rounds = takes_rounds
+    guard = GuardQuestions(lambda _: QuestionRules("files", sampling), lambda: 60)
+    await through(guard, a_call(conversation=client), server)
+
+    [call] = server.calls
+    assert call.conversation is not None
+    assert call.conversation.takes_tasks is takes_tasks

@@ -125,7 +125,7 @@ class ToolResult:
         except (msgspec.DecodeError, RecursionError):
             return False
 
-    @property
+    @cached_property
     def result_type(self) -> str:
         """`complete`, unless the server says that this is something else than the tool's result."""
         return str(self.member("resultType")) if "resultType" in self.members else COMPLETE

@@ -1,0 +1,141 @@
+"""Tasks that a client waits for itself, request by request, in front of a server of the newest revision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.fakes import FakeServer, spec, text, tool
+from tests.gateways import read_counter
+from toolcrib.model.asking import TASKS_EXTENSION
+from toolcrib.model.caller import Caller
+from toolcrib.model.server import StdioLaunch
+from toolcrib.server.input_rounds import ModernClient
+from toolcrib.server.meta_tools import MetaTools, Request
+from toolcrib.server.relayed_tasks import TaskQuestion
+from toolcrib.wire.jsonrpc import RpcError
+
+AGENT = Caller("agent", "stdio", "stdio:agent", session="s-1")
+CAN: Mapping[str, Any] = {"extensions": {TASKS_EXTENSION: {}}}
+FORM = {"method": "elicitation/create", "params": {"message": "Which?"}}
+PROMPT = {"method": "sampling/createMessage", "params": {"messages": []}}
+PAGE = {"method": "elicitation/create", "params": {"mode": "url", "url": "http://example.com", "message": "Go"}}
+
+
+class Working(FakeServer):
+    """A server whose tool is a task; `state` is what it says of it."""
+
+    def __init__(self, **state: Any) -> None:
+        super().__init__(definitions=[tool("build")])
+        self.state = {"taskId": "t-1", "status": "working", "ttlMs": 1, **state}
+        self.methods |= {
+            "tools/call": lambda _: {"resultType": "task", **self.state},
+            "tasks/get": lambda _: {"resultType": "complete", **self.state},
+        }
+
+
+class Client:
+    def __init__(self, meta_tools: MetaTools) -> None:
+        self._meta_tools = meta_tools
+
+    async def begin(self, can: Mapping[str, Any] = CAN) -> dict[str, Any]:
+        arguments = msgspec.json.encode({"server": "files", "tool": "build", "arguments": {}})
+        request = Request(AGENT, None, None, {}, modern=ModernClient(can))
+        return _decoded(await self._meta_tools.call("execute_tool", arguments, request))
+
+    async def look(self, id: object, caller: Caller = AGENT, can: Mapping[str, Any] = CAN) -> dict[str, Any]:
+        return _decoded(await self._meta_tools.task(TaskQuestion("tasks/get", id), caller, can))
+
+
+def _decoded(members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+    return {name: msgspec.json.decode(value) for name, value in members.items()}
+
+
+@asynccontextmanager
+async def client_of(server: FakeServer, **settings: Any) -> AsyncIterator[Client]:
+    async with read_counter(server, **settings) as gateway:
+        yield Client(MetaTools(gateway))
+
+
+async def test_an_id_is_good_for_its_client_in_any_session_and_for_nobody_else() -> None:
+    async with client_of(Working()) as client:
+        task = (await client.begin())["taskId"]
+        later = await client.look(task, replace(AGENT, session="s-2"))
+        for id, caller in (
+            (task, replace(AGENT, key="stdio:other")),
+            (f"{task[:-4]}AAAA", AGENT),
+            ("t-1", AGENT),
+            (None, AGENT),
+        ):
+            with pytest.raises(RpcError) as refused:
+                await client.look(id, caller)
+            assert refused.value.code == -32602
+
+    assert (later["taskId"], later["status"], later["ttlMs"]) == (task, "working", 1)
+
+
+async def test_an_id_does_not_lead_to_another_server_that_has_the_name_by_now() -> None:
+    async with client_of(Working()) as client:
+        task = (await client.begin())["taskId"]
+
+    server = Working()
+    async with client_of(server, servers=(spec("files", launch=StdioLaunch("fake", ("other",))),)) as client:
+        with pytest.raises(RpcError):
+            await client.look(task)
+
+    assert server.count("tasks/get") == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "can", "settings", "shown"),
+    [
+        (FORM, {"elicitation": {}}, {}, "files asks: Which?"),
+        (FORM, {}, {}, None),
+        (PAGE, {"elicitation": {"url": {}}}, {}, None),
+        (PROMPT, {"elicitation": {}, "sampling": {}}, {"sampling": "allow"}, ""),
+        (PROMPT, {"sampling": {}}, {"sampling": "deny"}, None),
+    ],
+    ids=["a form", "a client without forms", "a doubtful address", "a model that may be used", "one that may not"],
+)
+async def test_a_task_asks_only_what_any_other_call_could(
+    question: dict[str, Any], can: dict[str, Any], settings: dict[str, Any], shown: str | None
+) -> None:
+    server = Working()
+    async with client_of(server, **settings) as client:
+        task = (await client.begin({**CAN, **can}))["taskId"]
+        server.state |= {"status": "input_required", "inputRequests": {"q": question}}
+        if shown is None:
+            with pytest.raises(RpcError, match="not passed on"):
+                await client.look(task, can={**CAN, **can})
+            return
+        state = await client.look(task, can={**CAN, **can})
+
+    assert state["inputRequests"]["q"]["params"].get("message", "") == shown
+
+
+async def test_the_result_of_a_task_is_fitted_like_any_other_and_an_error_is_one() -> None:
+    server = Working()
+    async with client_of(server, max_result_bytes=1_000) as client:
+        task = (await client.begin())["taskId"]
+        server.state |= {"status": "completed", "result": text("x" * 5_000)}
+        large = (await client.look(task))["result"]
+        server.state["result"] = {**text("it broke"), "isError": True}
+        failed = (await client.look(task))["result"]
+        server.methods["tasks/get"] = _unknown
+        with pytest.raises(RpcError) as lost:
+            await client.look(task)
+
+    assert "handle" in json.loads(large["content"][0]["text"])
+    assert failed["isError"]
+    assert json.loads(failed["content"][0]["text"])["error"]["message"] == "it broke"
+    assert (lost.value.code, lost.value.message) == (-32602, "no such task")
+
+
+def _unknown(_: dict[str, Any]) -> Mapping[str, Any]:
+    raise RpcError(-32602, "no such task")
