@@ -146,6 +146,26 @@ async def test_a_server_whose_prompts_fail_still_has_its_tools(era: Any, caplog:
     assert "the shelf fell over" in caplog.text
 
 
+async def test_a_list_that_fails_later_leaves_what_was_known() -> None:
+    server = library()
+    listed = server.methods["prompts/list"]
+    async with read_counter(server) as gateway:
+        server.methods["prompts/list"] = lambda _: _broken()
+        server.methods["resources/list"] = lambda _: {"resources": []}
+        await gateway.read_server("library")
+        kept = names(gateway)
+        server.methods["prompts/list"] = listed
+        answer = await execute(gateway, "prompt:picture")
+
+    assert "prompt:review" in kept
+    assert not any(name.startswith("resource:file:") for name in kept)
+    assert "What is it?" in str(answer)
+
+
+def _broken() -> Any:
+    raise RpcError(INTERNAL_ERROR, "the shelf fell over")
+
+
 async def test_a_server_that_declares_no_items_is_asked_for_none() -> None:
     server = library()
     server.capabilities = {"tools": {}}

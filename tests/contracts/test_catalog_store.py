@@ -87,6 +87,15 @@ def test_a_reading_replaces_items_and_says_whether_they_differ(store: CatalogSto
     assert store.items("files") == []
 
 
+def test_items_of_a_kind_that_could_not_be_listed_stay(store: CatalogStore) -> None:
+    first = replace(reading(), items=(("prompt", {"name": "a"}), ("resource", {"uri": "x:y", "name": "y"})))
+    store.save_reading("files", "files", first, 1.0)
+    store.save_reading("files", "files", replace(reading(), unlisted=("prompt",)), 2.0)
+
+    assert names(store.items("files")) == ["files:prompt:a"]
+    assert store.servers()["files"].item_count == 1
+
+
 def test_items_go_with_their_server(store: CatalogStore) -> None:
     store.save_reading("files", "files", replace(reading(), items=(("prompt", {"name": "a"}),)), 1.0)
     store.forget("files")

@@ -41,6 +41,8 @@ class ServerReading:
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
     items: tuple[tuple[ItemKind, Mapping[str, Any]], ...] = ()
+    # Kinds of items that the server could not list this time: what was known of them stays.
+    unlisted: tuple[ItemKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,12 @@ def stored_items(server: str, items: Iterable[tuple[ItemKind, Mapping[str, Any]]
             item = Tool.item(server, kind, _decode_object(text))
             stored.setdefault(item.name, ItemRow(kind, item.name, text, item.fingerprint))
     return list(stored.values())
+
+
+def with_kept(listed: Sequence[ItemRow], known: Sequence[ItemRow], kinds: Sequence[str]) -> list[ItemRow]:
+    """What was listed now, with what is known of kinds that were not."""
+    kept = [row for row in known if row.kind in kinds]
+    return sorted([*listed, *kept], key=lambda row: ITEM_KINDS.index(row.kind))
 
 
 def identity_to_json(identity: Identity) -> str:

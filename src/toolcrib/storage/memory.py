@@ -22,6 +22,7 @@ from toolcrib.storage.json_text import (
     stored_items,
     stored_tools,
     to_json,
+    with_kept,
 )
 from toolcrib.storage.json_tool import read_item, read_tool
 
@@ -65,6 +66,8 @@ class MemoryCatalog:
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = read_identity(identity_to_json(reading.identity))
+        with self._lock:
+            items = with_kept(items, self._items.get(launch_key, []), reading.unlisted)
         record = ServerRecord(
             server,
             launch_key,

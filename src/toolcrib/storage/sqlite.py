@@ -24,6 +24,7 @@ from toolcrib.storage.json_text import (
     stored_items,
     stored_tools,
     to_json,
+    with_kept,
 )
 from toolcrib.storage.json_tool import read_item, read_tool
 from toolcrib.storage.sqlite_file import SqliteFile
@@ -129,7 +130,7 @@ class SqliteCatalog:
             db.execute(_SAVE_SERVER, (launch_key, server, identity, read_at, reading.ttl_seconds))
             db.execute(_FORGET_FORMER_LAUNCHES, {"name": server, "kept": LAUNCHES_KEPT})
             changed = _replace_tools(db, launch_key, new)
-            changed |= _replace_items(db, launch_key, items)
+            changed |= _replace_items(db, launch_key, items, reading.unlisted)
             _note_change(db)
         return changed
 
@@ -314,11 +315,12 @@ def _replace_tools(db: sqlite3.Connection, launch_key: str, new: Mapping[str, To
     }
 
 
-def _replace_items(db: sqlite3.Connection, launch_key: str, new: Sequence[ItemRow]) -> bool:
-    """Write what a server offers besides tools, unless it is what is there; True when it differs."""
-    query = "SELECT kind, name, '', fingerprint FROM items WHERE launch_key = ? ORDER BY position"
+def _replace_items(db: sqlite3.Connection, launch_key: str, listed: Sequence[ItemRow], kept: Sequence[str]) -> bool:
+    """Write what a server offers besides tools, unless it is what is there; True when it differs. Some kinds are kept."""
+    query = "SELECT kind, name, definition, fingerprint FROM items WHERE launch_key = ? ORDER BY position"
     old = [ItemRow(*row) for row in db.execute(query, (launch_key,))]
-    if old == list(new):
+    new = with_kept(listed, old, kept)
+    if old == new:
         return False
     db.execute("DELETE FROM items WHERE launch_key = ?", (launch_key,))
     rows = ((launch_key, one.kind, at, one.name, one.fingerprint, one.definition) for at, one in enumerate(new))

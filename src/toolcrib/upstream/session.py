@@ -34,8 +34,9 @@ from toolcrib.wire.protocol import ROOTS_CHANGED, URL_ELICITATION_REQUIRED
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
-# What is left for the other lists where the tools took nearly all of the time.
+# What is left for the other lists where the tools took nearly all of the time; and how long those may keep the tools waiting.
 LEAST_LIST_SECONDS = 1.0
+MOST_LIST_SECONDS = 10.0
 _LIST_CHANGES = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -97,6 +98,7 @@ class Session:
             listed.ttl_seconds,
             tuple(warning for one in (listed, *others) for warning in one.warnings),
             tuple((ITEM_LISTS[one.kind], definition) for one in others for definition in one.definitions),
+            tuple(ITEM_LISTS[one.kind] for one in others if one.has_failed),
         )
 
     def _item_lists(self, limits: ListLimits) -> list[ListKind]:
@@ -107,11 +109,11 @@ class Session:
 
     async def _others(self, kind: ListKind, limits: ListLimits, until: float) -> ListedItems:
         """One list besides the tools; a server that fails in this still has its tools."""
-        left = max(LEAST_LIST_SECONDS, until - asyncio.get_running_loop().time())
+        left = min(MOST_LIST_SECONDS, max(LEAST_LIST_SECONDS, until - asyncio.get_running_loop().time()))
         try:
             return await self._listed(kind, replace(limits, tools=limits.items), left)
         except (ToolsListFailed, CallTimeout) as failure:
-            return ListedItems(kind, warnings=[f"its {kind} are not known: {failure.message}"])
+            return ListedItems(kind, warnings=[f"its {kind} could not be listed: {failure.message}"], has_failed=True)
 
     async def list_items(self, kind: ListKind, limits: ListLimits, timeout_seconds: float) -> ServerListing:
         """Everything of one kind that the server has."""

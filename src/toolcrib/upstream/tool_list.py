@@ -68,6 +68,7 @@ class ListedItems:
     definitions: list[Mapping[str, Any]] = field(default_factory=list)
     ttl_seconds: float | None = None
     warnings: list[str] = field(default_factory=list)
+    has_failed: bool = False
 
 
 async def list_all(fetch_page: FetchPage, limits: ListLimits, kind: ListKind = "tools") -> ListedItems:
