@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from tests.conformance.adapter import SERVER, Adapter
 from tests.conformance.scenarios import PROBE_SECONDS, client_under_test
-from tests.conformance.suite import Outcome, expectations, run_suite, scored_scenarios
+from tests.conformance.suite import NEW, OLD, RUNS, Outcome, Run, expectations, scored_scenarios
 from tests.protocol_page import rows_differ
 from tests.servers.launch import Launch
 from tests.servers.listening import free_port, listening
@@ -36,9 +36,6 @@ Suite = Callable[[str], Launch]
 Everything = Callable[[int], Launch]
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = Path(__file__).with_name("client.py")
-OLD, NEW = "2025-11-25", "2026-07-28"
-# The words for a run of each version of the suite at each revision.
-RUNS = {("0.1", OLD): ("--suite", "all"), ("0.2", OLD): ("--requirements", OLD), ("0.2", NEW): ("--requirements", NEW)}
 READY_SECONDS = 60.0
 
 
@@ -66,10 +63,11 @@ def _remember_as_old(config: Path) -> None:
     catalog.close()
 
 
-async def of_server(suite: Launch, app: ASGIApp, folder: Path, version: str, revision: str) -> Outcome:
+@asynccontextmanager
+async def looking_at(app: ASGIApp, suite: Launch, version: str, revision: str, folder: Path) -> AsyncIterator[Run]:
     async with serve(app) as address:
         url = f"{address.replace('127.0.0.1', 'localhost')}/mcp"
-        return await run_suite(suite, "server", folder, "--url", url, *RUNS[version, revision])
+        yield Run(suite, "server", version, revision, folder / "results", ("--url", url))
 
 
 @pytest.mark.parametrize(("version", "revision"), [("0.1", OLD), ("0.2", NEW)])
@@ -77,11 +75,15 @@ async def test_conformance_of_the_five_tools_as_they_are(
     tmp_path: Path, conformance_suite: Suite, version: str, revision: str
 ) -> None:
     """Most scenarios call a tool by its name, which only the server behind a gateway has; the others are about us."""
-    suite = conformance_suite(version)
-    async with open_gateway(env=os.environ) as gateway, MCPDiscoveryServer(gateway).asgi_app(token=None) as app:
-        outcome = await of_server(suite, app, tmp_path / "results", version, revision)
+    suite, name = conformance_suite(version), f"server {revision}, the five tools"
+    async with (
+        open_gateway(env=os.environ) as gateway,
+        MCPDiscoveryServer(gateway).asgi_app(token=None) as app,
+        looking_at(app, suite, version, revision, tmp_path) as run,
+    ):
+        outcome = await run.outcome(name)
 
-    assert outcome.surprises(f"server {revision}, the five tools") == []
+    assert outcome.surprises(name) == []
 
 
 @pytest.mark.parametrize(("version", "revision"), RUNS)
@@ -99,8 +101,9 @@ async def test_conformance_of_a_server_behind_the_gateway(
         listening(sdk_everything_server(port), port, unmeasured_environment),
         gateway_before(f"http://127.0.0.1:{port}/mcp", tmp_path, revision) as gateway,
         MCPDiscoveryServer(gateway).asgi_app(token=None) as app,
+        looking_at(Adapter(app, gateway), suite, version, revision, tmp_path) as run,
     ):
-        outcome = await of_server(suite, Adapter(app, gateway), tmp_path / "results", version, revision)
+        outcome = await run.outcome(name)
 
     assert outcome.surprises(name) == []
     assert rows_differ("conformance", [outcome.row(name, scored_scenarios(suite, "server", revision))]) == []
@@ -112,9 +115,8 @@ async def test_conformance_of_the_gateway_as_a_client(
 ) -> None:
     suite, name = conformance_suite(version), f"client {revision}, suite {version}"
     async with client_under_test(tmp_path / "homes") as port:
-        command = f"{sys.executable} -I -S {CLIENT} {port}"
-        arguments = ("--command", command, "--timeout", "60000", *RUNS[version, revision])
-        outcome = await run_suite(suite, "client", tmp_path / "results", *arguments)
+        target = ("--command", f"{sys.executable} -I -S {CLIENT} {port}", "--timeout", "60000")
+        outcome = await Run(suite, "client", version, revision, tmp_path / "results", target).outcome(name)
 
     assert outcome.surprises(name) == []
     assert rows_differ("conformance", [outcome.row(name, scored_scenarios(suite, "client", revision))]) == []

@@ -13,8 +13,8 @@ import mcp_types as types
 from tests.journeys.asking import ROOT
 from tests.matrix.pairing import NOTICE_SECONDS, Pairing
 
-README = {"everything": "demo://resource/static/document/architecture.md", "features-new": "features-new://readme"}
-TEMPLATE = {"everything": "demo://resource/dynamic/text/1", "features-new": "features-new://note/1"}
+README = {"everything": "demo://resource/static/document/architecture.md", "features-new": "notes-new://readme"}
+TEMPLATE = {"everything": "demo://resource/dynamic/text/1", "features-new": "notes-new://note/1"}
 PROMPT = {"everything": ("completable-prompt", "department", "E"), "features-new": ("review", "language", "py")}
 
 
@@ -168,7 +168,7 @@ async def completion(pair: Pairing) -> None:
 
 
 async def subscriptions(pair: Pairing) -> None:
-    uri = f"{pair.features}://readme"
+    uri = f"notes-{pair.era}://readme"
     if pair.visitor.era == "new":
         async with pair.client.listen(resource_subscriptions=[uri]) as changes:
             await pair.said(pair.features, "touch")
@@ -186,10 +186,12 @@ async def prompt_list_changes(pair: Pairing) -> None:
         async with pair.client.listen(prompts_list_changed=True) as changes:
             await pair.said(pair.features, "write_prompt", prompt=prompt)
             await _first(changes)
-        return
-    pair.visitor.notices.clear()
-    await pair.said(pair.features, "write_prompt", prompt=prompt)
-    await pair.visitor.heard(types.PromptListChangedNotification)
+    else:
+        pair.visitor.notices.clear()
+        await pair.said(pair.features, "write_prompt", prompt=prompt)
+        await pair.visitor.heard(types.PromptListChangedNotification)
+    while f"{pair.features}__{prompt}" not in [one.name for one in (await pair.client.list_prompts()).prompts]:
+        pass
 
 
 async def _first(changes: AsyncIterable[Any]) -> None:
@@ -205,27 +207,27 @@ async def tasks(pair: Pairing) -> None:
 
 
 NEW_ONLY = ("new",)
-# In this order: once an old server has asked on stdio, each session has a process of its own, and what one of those
-# learns is not seen by whoever reads the server.
+# In this order: once an old server has asked on stdio, each session has a process of its own, and what changes in one of
+# those is not seen by whoever reads the server or listens to it.
 FEATURES = (
     Feature("call", call),
     Feature("changed tools are found", tool_list_changes),
+    Feature("subscriptions to resources", subscriptions),
+    Feature("the client is told that prompts changed", prompt_list_changes),
+    Feature("resources", resources),
+    Feature("resource templates", templates),
+    Feature("prompts", prompts),
+    Feature("completion", completion),
     Feature("progress, in order", progress),
     Feature("log messages, at the client's level", logs),
     Feature("cancel", cancel),
+    Feature("content blocks and structured content", content_blocks),
+    Feature("`_meta`, both ways", meta),
     Feature("elicitation: a form", form),
     Feature("elicitation: an address to open", address),
     Feature("sampling", sampling),
     Feature("roots", roots),
     Feature("several input rounds, with a state", rounds, NEW_ONLY),
     Feature("rounds with a state only", state_only, NEW_ONLY),
-    Feature("content blocks and structured content", content_blocks),
-    Feature("`_meta`, both ways", meta),
-    Feature("resources", resources),
-    Feature("resource templates", templates),
-    Feature("prompts", prompts),
-    Feature("completion", completion),
-    Feature("subscriptions to resources", subscriptions),
-    Feature("the client is told that prompts changed", prompt_list_changes),
     Feature("tasks", tasks),
 )

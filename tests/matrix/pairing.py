@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -133,10 +134,14 @@ def _program(era: str) -> dict[str, Any]:
 async def _over_stdio(
     visitor: Visitor, folder: Path, environment: Mapping[str, str], servers: Mapping[str, Any]
 ) -> AsyncIterator[Client]:
+    """A client on a machine of its own, where, as on any but the first day, it is known what servers have."""
     place = folder / visitor.era
     place.mkdir()
     workshop = Workshop(place, {**environment, "TOOLCRIB_HOME": str(place / "home")})
     workshop.configure(servers, probeTimeout=PROBE_SECONDS)
+    command = [*workshop.command[:-1], "warm"]
+    reading = await asyncio.create_subprocess_exec(*command, env=workshop.environment, stdout=subprocess.DEVNULL)
+    assert await reading.wait() == 0
     async with workshop.client(MODES[visitor.era], **visitor.options) as client:
         yield client
 

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse
 ERA, PORT = (*sys.argv[1:], "")[:2]
 TASKS = "io.modelcontextprotocol/tasks"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-SCHEME = f"features-{ERA}"
+SCHEME = f"notes-{ERA}"
 README = f"{SCHEME}://readme"
 ANSWERS = {
     types.ElicitRequest: types.ElicitResult,
