@@ -259,7 +259,11 @@ async def test_the_audit_log_names_the_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_the_clients_token_never_goes_upstream(tmp_path: Path, era: str) -> None:
+async def test_the_clients_token_never_goes_upstream_nor_into_a_log_or_a_file(
+    tmp_path: Path, era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "mcp")
+    caplog.set_level("DEBUG", "toolcrib")
     slow = SlowServer()
     slow.go.set()
     script = Script(slow)
@@ -272,6 +276,10 @@ async def test_the_clients_token_never_goes_upstream(tmp_path: Path, era: str) -
     told = [*script.seen, *issuer.script.seen]
     assert not [seen for seen in told if token in str(seen.headers) or token.encode() in seen.body]
     assert not [seen for seen in told if "authorization" in seen.headers]
+    assert token not in caplog.text
+    files = [file for file in Path(os.environ["TOOLCRIB_HOME"]).rglob("*") if file.is_file()]
+    assert len(files) > 1
+    assert not [file for file in files if token.encode() in file.read_bytes()]
 
 
 # -- keys
@@ -376,6 +384,13 @@ async def test_keys_are_not_fetched_from_wherever_the_metadata_says(metadata: di
         with pytest.raises(ConnectionError, match=reason):
             await IssuerDocuments(issuer.address).keys()
     assert issuer.fetches == 0
+
+
+async def test_a_set_that_never_ends_is_not_read_to_its_end() -> None:
+    issuer = Issuer(keys=[public("rsa", KEYS["rsa"], more="x" * 1000)] * 1000)
+    async with issuer.serving():
+        with pytest.raises(ConnectionError, match="is larger than"):
+            await IssuerDocuments(issuer.address).keys()
 
 
 async def test_a_set_with_odd_keys_gives_those_that_can_be_used() -> None:

@@ -16,7 +16,7 @@ from toolcrib.wire.jsonrpc import NO_ANSWER, RequestId, error_response
 
 _STOPPING = f"the gateway is stopping. {OUTCOME_UNKNOWN}"
 # How long a stream may take to end once it was asked to; then it is broken off.
-_LEAVING_SECONDS = 1.0
+LEAVING_SECONDS = 1.0
 
 
 def present_answer() -> Answer:
@@ -152,7 +152,7 @@ async def _end(inside: Mapping[asyncio.Task[Any], Answer]) -> None:
     for answer in inside.values():
         answer.end()
     if streams := {task for task, answer in inside.items() if answer.is_stream}:
-        await asyncio.wait(streams, timeout=_LEAVING_SECONDS)
+        await asyncio.wait(streams, timeout=LEAVING_SECONDS)
     for task in inside:
         task.cancel()
     await asyncio.gather(*inside, return_exceptions=True)

@@ -26,7 +26,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.server.admission import Admission, Anybody, SharedToken
 from toolcrib.server.checked_body import CheckedBody
-from toolcrib.server.drain import Doorway
+from toolcrib.server.drain import LEAVING_SECONDS, Doorway
 from toolcrib.server.event_store import SessionEvents
 from toolcrib.server.guard import Guard, allowed_hosts, as_origin, own_origins
 from toolcrib.server.http_connections import BoundedConnection, ConnectionLimits, House
@@ -161,7 +161,8 @@ async def serve_http(
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         seconds = grace_seconds()
-        server.config.timeout_graceful_shutdown = math.ceil(seconds) + 1
+        # After the doorway has seen everybody out, whose last words uvicorn would cut off otherwise.
+        server.config.timeout_graceful_shutdown = math.ceil(seconds + 2 * LEAVING_SECONDS) + 1
         server.should_exit = True
         # At once: whoever listens here next may be waiting for the address.
         for accepting in getattr(server, "servers", ()):  # none before it has begun

@@ -285,9 +285,11 @@ def _meta_of(ctx: Context) -> Mapping[str, Any]:
 
 
 def session_id(ctx: Context) -> str:
+    """The session of a request, which the transport has checked; the newest revision has none, whatever a header says."""
     if ctx.request is None:
         return ""
-    return str(ctx.request.scope.get(SESSION_IN_SCOPE) or ctx.request.headers.get("mcp-session-id", ""))
+    checked = "" if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else ctx.request.headers.get("mcp-session-id", "")
+    return str(ctx.request.scope.get(SESSION_IN_SCOPE) or checked)
 
 
 def _http_safe_code(code: int, ctx: Context, *, modern: bool) -> int:
