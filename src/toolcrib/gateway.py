@@ -18,22 +18,23 @@ from toolcrib.calls.asking_programs import Ask, ProgramConversation
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.heard_audit import Hear
 from toolcrib.calls.introspect import Introspector
+from toolcrib.calls.server_items import ItemConnections, ServerItems
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
-from toolcrib.errors import CallTimeout, InvalidArguments, Problem, ToolcribError
+from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.limits.room import Room
-from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, Target, ToolCall, ToolResult
+from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
-from toolcrib.model.items import RESOURCE, ItemKind
+from toolcrib.model.items import ItemKind
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import split_id
 from toolcrib.model.view import SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
-from toolcrib.model.visible_tool import VisibleTool, reference
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.queries.budget import NEIGHBOURS, WEAK_HIT, fits, pack_hits, search_note
 from toolcrib.queries.search import Search, SearchQuestion, found_tools, hits_of, understood
 from toolcrib.queries.summaries import known_topics_of, near_domains, server_view, tool_view
-from toolcrib.workspace.lookup import admitted, missing
+from toolcrib.workspace.lookup import missing
 from toolcrib.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # only the name of a type: most gateways never use the service, and much comes with it
@@ -41,23 +42,14 @@ if TYPE_CHECKING:  # only the name of a type: most gateways never use the servic
 
 # The very first start knows no tool at all: a short wait for the first reading beats an empty answer.
 FIRST_READING_SECONDS = 3.0
-# Somebody is typing: a suggestion that comes later is of no use.
-COMPLETION_SECONDS = 5.0
-NO_COMPLETION: Mapping[str, Any] = {"values": [], "total": 0, "hasMore": False}
 
 
-class Connections(Protocol):
+class Connections(ItemConnections, Protocol):
     """Whoever holds the connections to servers, and knows the state of each."""
 
     def status(self, spec: ServerSpec) -> ServerStatus: ...
 
     async def connect(self, spec: ServerSpec) -> None: ...
-
-    async def subscribe(
-        self, call: ToolCall, uri: str, hear: Callable[[str], None]
-    ) -> Callable[[], Awaitable[None]]: ...
-
-    async def ask(self, call: ToolCall, method: str, params: Mapping[str, Any], seconds: float) -> bytes: ...
 
     async def disconnect(self, spec: ServerSpec) -> None: ...
 
@@ -108,6 +100,7 @@ class Gateway:
         self._open_service = open_service
         self._service: MCPDiscoveryService | None = None
         self._connections = connections
+        self._items = ServerItems(self._view, connections)
         self._call_tool = call_tool
         self._ask_about_task = ask_about_task
         self._introspector = introspector
@@ -284,21 +277,7 @@ class Gateway:
         Raises where there is no such item, it may not be used, or the server refuses.
         """
         await self._need(server)
-        visible = admitted(self._view, server, name, caller)
-        identity = self._view.identity(server)
-        if visible.spec is None or identity is None or "completions" not in identity.capabilities:
-            return NO_COMPLETION
-        given: dict[str, Any] = {"ref": reference(visible), "argument": {"name": argument, "value": value}}
-        if context is not None:
-            given["context"] = context
-        target = Target(visible.tool, visible.upstream_name, visible.spec)
-        call = ToolCall(server, name, {}, b"{}", caller, target=target)
-        try:
-            raw = await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS)
-        except CallTimeout:
-            return NO_COMPLETION
-        found = ToolResult(raw).member("completion") if ToolResult(raw).is_object else None
-        return found if isinstance(found, dict) else NO_COMPLETION
+        return await self._items.complete(server, name, argument, value, context, caller)
 
     async def subscribe(
         self, server: str, uri: str, hear: Callable[[str], None], *, caller: Caller = LIBRARY
@@ -308,12 +287,7 @@ class Gateway:
         Raises where there is no such resource, it may not be read, or the server does not tell.
         """
         await self._need(server)
-        name = f"{RESOURCE}{uri}"
-        visible = admitted(self._view, server, name, caller)
-        target = Target(visible.tool, visible.upstream_name, visible.spec)
-        return await self._connections.subscribe(
-            ToolCall(server, name, {}, b"{}", caller, target=target), visible.upstream_name, hear
-        )
+        return await self._items.subscribe(server, uri, hear, caller)
 
     def topics(self, servers: Iterable[str], most: int) -> list[str]:
         """What the tools of some servers are about, in a few plain words, the most frequent first."""

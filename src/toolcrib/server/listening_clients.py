@@ -44,7 +44,8 @@ class ListeningClient:
         self._leaves: dict[str, Leave] = {}
         self._asking = asyncio.Lock()
         self._is_closed = False
-        native.changes.add(self._lists_changed)
+        if self._lists:  # who hears of none costs nothing when something changes
+            native.changes.add(self._lists_changed)
 
     @property
     def addresses(self) -> list[str]:

@@ -97,8 +97,8 @@ class NativeMethods:
         if is_on or offered.prompts:
             declared["prompts"] = {"listChanged": True}
         if is_on or offered.resources or offered.templates:
-            declared["resources"] = {"subscribe": True, "listChanged": True}
-        if declared and (is_on or self._any_completes()):
+            declared["resources"] = {"subscribe": is_on or self._any_has(_subscribes), "listChanged": True}
+        if declared and (is_on or self._any_has(_completes)):
             declared["completions"] = {}
         return declared
 
@@ -180,9 +180,10 @@ class NativeMethods:
             self._offered = (state, Offered.to(self._view, caller))
         return self._offered[1]
 
-    def _any_completes(self) -> bool:
+    def _any_has(self, has: Callable[[Mapping[str, Any]], bool]) -> bool:
+        """Whether any server declared so."""
         identities = (self._view.identity(server) for server in self._view.specs)
-        return any(one is not None and "completions" in one.capabilities for one in identities)
+        return any(one is not None and has(one.capabilities) for one in identities)
 
     def _place(self, uri: str, request: Request) -> tuple[str, str]:
         """The server that is asked for an address, and what it is called there; raises RpcError where that is not clear."""
@@ -240,6 +241,15 @@ class NativeMethods:
         if not outcome.result.is_complete:
             return interim_members(outcome.result)
         return passed_on(outcome.result, keeps=CACHE_HINTS if request.is_modern else ())
+
+
+def _completes(capabilities: Mapping[str, Any]) -> bool:
+    return "completions" in capabilities
+
+
+def _subscribes(capabilities: Mapping[str, Any]) -> bool:
+    resources = capabilities.get("resources")
+    return isinstance(resources, Mapping) and bool(resources.get("subscribe"))
 
 
 def _hints(ttl_ms: int) -> Members:

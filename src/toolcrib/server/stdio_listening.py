@@ -11,7 +11,9 @@ from toolcrib.server.native_methods import NativeMethods
 from toolcrib.server.request_params import RequestParams, require
 from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
-from toolcrib.wire.jsonrpc import RequestId, RpcError
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, RequestId, RpcError
+
+MOST_STREAMS = 100
 
 
 class StdioListening:
@@ -47,8 +49,10 @@ class StdioListening:
         return {}
 
     def begin(self, id: RequestId, wanted: object, request: Request, *, is_resumed: bool = False) -> None:
-        """Listen for a client of the newest revision until it cancels its request."""
+        """Listen for a client of the newest revision until it cancels its request; raises RpcError where that is too often."""
         self.cancel(id)
+        if len(self._streams) >= MOST_STREAMS:
+            raise RpcError(INTERNAL_ERROR, f"a client may listen {MOST_STREAMS} times at once")
 
         async def notify(method: str, params: Mapping[str, Any]) -> None:
             self._tell(method, params)
