@@ -43,6 +43,8 @@ _WITH_LISTENING: Final[Mapping[Era, frozenset[str]]] = {
     "legacy": METHODS | {"resources/subscribe", "resources/unsubscribe"},
     "modern": METHODS | {"subscriptions/listen"},
 }
+# Resources are not among them: links in results can be read, though no resource may be listed.
+_OF_PROMPTS: Final = frozenset({"prompts/list", "prompts/get"})
 _LINK = b"resource_link"
 _NOTHING = frozenset[str]()
 _encode = msgspec.json.Encoder().encode
@@ -71,8 +73,15 @@ class NativeMethods:
         }
 
     def methods(self, era: Era) -> frozenset[str]:
-        """The methods that are answered now in one era, those of clients that listen included."""
-        return _NOTHING if self._gateway.settings.native == "off" else _WITH_LISTENING[era]
+        """The methods that are answered now in one era, those of clients that listen included.
+
+        In the newest revision whoever answers for prompts has to declare them. A client of the handshake era was told at its
+        beginning what there is, and gets an empty list where there is nothing any more.
+        """
+        if self._gateway.settings.native == "off":
+            return _NOTHING
+        without = _OF_PROMPTS if era == "modern" and "prompts" not in self.capabilities() else _NOTHING
+        return _WITH_LISTENING[era] - without
 
     def lists_told(self) -> dict[str, bool]:
         """Of which lists a client of the handshake era hears, that comes now: of those that are declared."""
