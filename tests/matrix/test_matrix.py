@@ -30,17 +30,17 @@ async def test_the_matrix(
         halves = await asyncio.gather(*(seen(two) for two in (pairings[:2], pairings[2:])))
         columns = [column for half in halves for column in half]
 
-    troubles = {
-        f"{pair.name}, {feature.name}": trouble
+    troubles = [
+        f"{pair.name}, {feature.name}: {trouble}"
         for pair, column in zip(pairings, columns, strict=True)
         for feature, (_, trouble) in zip(FEATURES, column, strict=True)
         if trouble
-    }
+    ]
     rows = [
         f"| {feature.name} | {' | '.join(cell for cell, _ in cells)} |"
         for feature, cells in zip(FEATURES, zip(*columns, strict=True), strict=True)
     ]
-    assert rows_differ(f"matrix, {transport}", rows) == [], troubles
+    assert rows_differ(f"matrix, {transport}", rows) == [], "\n".join(troubles)
 
 
 async def seen(pairings: Sequence[Pairing]) -> list[list[tuple[str, str]]]:
