@@ -97,15 +97,7 @@ class Engine:
         self.workspaces: list[Workspace] = []
         self.peer_routes = LateRoutes(lambda: self.settings, self.paths)
         self._opener = opener or link_opener(lambda: self.settings, self.paths, env, self.peer_routes)
-        self.pool = Pool(
-            self._opener,
-            connection_policy(settings),
-            known_identity=self.catalog.identity,
-            on_connected=self._connected,
-            on_tools_changed=self._tools_changed,
-            known_asks=self.catalog.asks,
-            on_asks=self._asks,
-        )
+        self.pool = self._opened_pool()
         owner = secrets.token_hex(8)
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
         self.reads = ServerReads(self.pool, self.limiter)
@@ -238,6 +230,17 @@ class Engine:
         self.registry.close()
         self.peers.close()
         self.peer_routes.close()
+
+    def _opened_pool(self) -> Pool:
+        return Pool(
+            self._opener,
+            connection_policy(self.settings),
+            known_identity=self.catalog.identity,
+            on_connected=self._connected,
+            on_tools_changed=self._tools_changed,
+            known_asks=self.catalog.asks,
+            on_asks=self._asks,
+        )
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
         return CatalogRefresher(

@@ -166,20 +166,27 @@ class Connection:
 
     async def unsubscribe(self, uri: str, hear: Hear) -> None:
         """Let them hear of it no longer."""
-        ready = self._opened()
-        if self._watches.remove(uri, hear) and ready is not None and ready.done() and not ready.exception():
-            await self._watches.end(ready.result(), uri)
+        session = self._open_session()
+        if self._watches.remove(uri, hear) and session is not None:
+            await self._watches.end(session, uri)
             self._last_used = asyncio.get_running_loop().time()
 
     async def tell_roots_changed(self) -> None:
         """Let the server know that its client's folders are others by now, if it runs; when it starts it asks anyway."""
-        ready = self._opened()
-        if ready is None or not ready.done() or ready.cancelled() or ready.exception() is not None:
+        session = self._open_session()
+        if session is None:
             return
         try:
-            await ready.result().tell_roots_changed()
+            await session.tell_roots_changed()
         except (ToolcribError, SessionExpired) as trouble:
             log.debug("%s was not told that folders changed: %s", self.spec.name, trouble)
+
+    def _open_session(self) -> Session | None:
+        """The session that can be used at this moment without waiting for one."""
+        ready = self._opened()
+        if ready is None or not ready.done() or ready.cancelled() or ready.exception() is not None:
+            return None
+        return ready.result()
 
     def forget_session(self, session: str) -> None:
         """A session is over; who called in it uses this server no longer."""
