@@ -15,7 +15,7 @@ from toolcrib.clients.table import display_of
 from toolcrib.errors import StoreUnavailable, ToolcribError, ToolExecutionError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, InputRound, declares_tasks
-from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
+from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.queries.details_answer import render_details
@@ -159,19 +159,7 @@ class MetaTools:
         listener: Listener | None,
         given: InputRound | None = None,
     ) -> Members:
-        call = ToolCall(
-            asked.server,
-            asked.tool,
-            asked.arguments,
-            asked.raw,
-            request.caller,
-            listener,
-            request.log_level,
-            request.meta,
-            wants_progress=request.wants_progress,
-            conversation=client,
-            round=given,
-        )
+        call = request.call(asked, client, listener, given)
         outcome = await self._gateway.execute(call)
         if outcome.error is not None and (error := rpc_error_for(outcome.error, call)) is not None:
             raise error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import msgspec
 from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import Conversation, InputRound
-from toolcrib.model.call import ExecutionError, Listener, ToolCall, ToolResult
+from toolcrib.model.call import ExecutionError, Listener, ToolResult
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.reading import Era
 from toolcrib.server.execution_request import ExecutionRequest
@@ -228,20 +229,7 @@ class NativeMethods:
         listener: Listener | None,
         given: InputRound | None = None,
     ) -> Members:
-        call = ToolCall(
-            asked.server,
-            asked.tool,
-            asked.arguments,
-            asked.raw,
-            request.caller,
-            listener,
-            request.log_level,
-            request.meta,
-            wants_progress=request.wants_progress,
-            conversation=client,
-            round=given,
-            is_verbatim=True,
-        )
+        call = replace(request.call(asked, client, listener, given), is_verbatim=True)
         outcome = await self._gateway.execute(call)
         if outcome.error is not None:
             raise rpc_error(outcome.error, modern=request.is_modern, uri=uri)

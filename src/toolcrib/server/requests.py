@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolcrib.model.asking import Conversation
-from toolcrib.model.call import Listener
+from toolcrib.model.asking import Conversation, InputRound
+from toolcrib.model.call import Listener, ToolCall
 from toolcrib.model.caller import Caller
+from toolcrib.server.execution_request import ExecutionRequest
 from toolcrib.server.input_rounds import ModernClient
 
 
@@ -32,3 +33,25 @@ class Request:
     def is_modern(self) -> bool:
         """Whether the client speaks the newest revision."""
         return self.modern is not None
+
+    def call(
+        self,
+        asked: ExecutionRequest,
+        client: Conversation | None,
+        listener: Listener | None,
+        given: InputRound | None,
+    ) -> ToolCall:
+        """What is asked for as a call, whose client is reached in this way meanwhile."""
+        return ToolCall(
+            asked.server,
+            asked.tool,
+            asked.arguments,
+            asked.raw,
+            self.caller,
+            listener,
+            self.log_level,
+            self.meta,
+            wants_progress=self.wants_progress,
+            conversation=client,
+            round=given,
+        )
