@@ -131,7 +131,12 @@ def test_the_wheel_holds_every_file_of_the_package(built: dict[str, Path]) -> No
 def required(package: str) -> set[str]:
     """The names of what a package always needs."""
     lines = [line for line in importlib.metadata.requires(package) or () if "extra ==" not in line]
-    return {name.lower() for line in lines for name in re.findall(r"^[\w.-]+", line)}
+    return {normal(name) for line in lines for name in re.findall(r"^[\w.-]+", line)}
+
+
+def normal(name: str) -> str:
+    """A package has one name, in several spellings."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_everything_that_is_imported_is_declared_or_comes_with_what_is() -> None:
@@ -142,7 +147,7 @@ def test_everything_that_is_imported_is_declared_or_comes_with_what_is() -> None
         for name in re.findall(r"^\s*(?:from|import) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     owners = importlib.metadata.packages_distributions()
-    foreign = {owners[name][0].lower() for name in imported if name in owners and name != "toolcrib"}
+    foreign = {normal(owners[name][0]) for name in imported if name in owners and name != "toolcrib"}
     declared = required("toolcrib")
     brought = {name for package in declared for name in required(package)}
 

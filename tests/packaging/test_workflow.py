@@ -14,7 +14,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
-(JOB,) = WORKFLOW["jobs"].values()
+JOB = WORKFLOW["jobs"]["run"]
+JOBS = WORKFLOW["jobs"].values()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -45,18 +46,25 @@ def test_it_runs_what_a_person_runs_and_nothing_else() -> None:
     assert (said.returncode, said.stderr) == (0, b"")
 
 
+def test_coverage_is_measured_in_a_job_of_its_own() -> None:
+    (run,) = [step["run"] for step in WORKFLOW["jobs"]["coverage"]["steps"] if "run" in step]
+
+    assert run.endswith("make coverage")
+    assert WORKFLOW["jobs"].keys() == {"run", "coverage"}
+
+
 def test_it_may_only_read_and_ends_by_itself() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read"}
-    assert "permissions" not in JOB
-    assert 0 < JOB["timeout-minutes"] <= 90
+    assert all("permissions" not in job for job in JOBS)
+    assert all(0 < job["timeout-minutes"] <= 90 for job in JOBS)
     # YAML 1.1 reads the key `on` as true.
     assert set(WORKFLOW[True]) == {"push", "pull_request"}
 
 
 def test_every_action_has_a_version() -> None:
-    actions = [step["uses"] for step in JOB["steps"] if "uses" in step]
+    actions = [step["uses"] for job in JOBS for step in job["steps"] if "uses" in step]
 
-    assert len(actions) == 3
+    assert len(actions) == 6
     assert [
         action for action in actions if not re.fullmatch(r"actions/[\w-]+@v\d+(\.\d+)*|.+@[0-9a-f]{40}", action)
     ] == []

@@ -14,7 +14,8 @@ from mcp.shared import inbound
 from toolcrib.wire import protocol
 from toolcrib.wire.mirrored_headers import argument_headers, header_value
 
-OWN_NAMES = {"RESERVED_META_PREFIX", "LOG_LEVELS", "ELICITATION_COMPLETE", "ROOTS_CHANGED"}
+# RESOURCE_NOT_FOUND is of older revisions: the SDK only reserves its number.
+OWN_NAMES = {"RESERVED_META_PREFIX", "LOG_LEVELS", "ELICITATION_COMPLETE", "ROOTS_CHANGED", "RESOURCE_NOT_FOUND"}
 OURS = {name: value for name, value in vars(protocol).items() if name.isupper() and name not in OWN_NAMES}
 # No lone surrogates: JSON that holds them is refused long before.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
