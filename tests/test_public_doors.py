@@ -286,23 +286,29 @@ State = Callable[[Path], AbstractContextManager[None] | None]
 
 
 def _gone(home: Path) -> None:
-    shutil.rmtree(home)
+    while home.exists():  # the gateway may be writing there at this moment
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def _a_file(home: Path) -> None:
-    shutil.rmtree(home)
+    _gone(home)
     home.write_text("not a folder", encoding="utf-8")
 
 
 def _noise(home: Path) -> None:
-    for file in (file for file in home.rglob("*") if file.is_file()):
+    for file in _files(home):
         file.write_bytes(b"\xff\xfe\0 noise" * 2_000)
 
 
 def _folders(home: Path) -> None:
-    for file in [file for file in home.rglob("*") if file.is_file()]:
-        file.unlink()
+    for file in _files(home):
+        file.unlink(missing_ok=True)
         file.mkdir()
+
+
+def _files(home: Path) -> list[Path]:
+    """The files that are there; what is just being written under another name comes later."""
+    return [file for file in home.rglob("*") if file.is_file() and file.suffix not in (".new", ".part")]
 
 
 def _databases(home: Path) -> Iterator[sqlite3.Connection]:
