@@ -19,7 +19,7 @@ from mcp.server import Server
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.admission import SharedToken
+from toolcrib.server.admission import NotAdmitted, SharedToken
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
 from toolcrib.server.metrics_page import MetricsPage
@@ -231,11 +231,19 @@ def test_a_token_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_an_empty_token_file_is_filled_and_never_matches_an_empty_token(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["", "\n", " \t\r\n"])
+def test_an_empty_token_file_is_filled_and_never_matches_an_empty_token(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
-    file.touch(0o644)
+    file.write_text(content)
+    file.chmod(0o644)
     assert len(read_or_make_token(file)) >= 40
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer  "])
+async def test_a_token_of_nothing_lets_nobody_in(authorization: str) -> None:
+    with pytest.raises(NotAdmitted):
+        await SharedToken("").admit(authorization)
 
 
 def test_gateways_that_start_at_once_agree_on_one_token(tmp_path: Path) -> None:
