@@ -179,6 +179,37 @@ async def in_pieces() -> Any:
         yield b" " * 1000
 
 
+class DeepServer(OddServer):
+    """Nests what it says, in events and in the answer, as deep as it is asked to."""
+
+    async def __call__(self, seen: Seen, out: Out) -> None:
+        if seen.rpc != "tools/call":
+            await super().__call__(seen, out)
+            return
+        deep: Any = "the ground"
+        for _ in range(seen.message["params"]["arguments"]["levels"]):
+            deep = [deep]
+        told = {"level": "error", "data": deep}
+        await out.start()
+        await out.event(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": told}).encode())
+        await out.event(seen.answer({"content": [], "structuredContent": {"deep": deep}, "resultType": "complete"}))
+        await out.end()
+
+
+async def test_an_answer_that_is_nested_too_deep_is_an_error_and_the_session_goes_on(tmp_path: Path, era: str) -> None:
+    logs = {"io.modelcontextprotocol/logLevel": "debug"} if era == "modern" else {}
+    async with serve(Script(DeepServer())) as upstream:
+        config = write_config(tmp_path, {"odd": {"url": upstream}}, results="passthrough")
+        async with http_face(config) as face:
+            client = await face.open(era)
+            for levels in (300, 800, 5000):
+                (answer,) = await client.execute("odd", "odd", {"levels": levels}, **logs)
+                assert "error" in answer or answer["result"].get("isError"), levels
+            event, answer = await client.execute("odd", "odd", {"levels": 150}, **logs)
+    assert event["method"] == "notifications/message"
+    assert "the ground" in json.dumps(answer["result"]["structuredContent"])
+
+
 def credentials() -> dict[str, str]:
     return {**ACCEPT, "authorization": f"Bearer {TOKEN}"}
 
