@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -212,6 +213,23 @@ async def test_a_websocket_is_closed_at_once() -> None:
 
 
 # -- the token file
+
+
+@pytest.mark.parametrize(("method", "expected"), [("GET", 200), ("POST", 405)])
+async def test_nobody_waits_for_the_body_of_a_stranger(method: str, expected: int) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-length", b"1000000")]
+    scope = {"type": "http", "method": method, "path": HEALTH_PATH, "query_string": b"", "headers": headers}
+    async with asyncio.timeout(5):
+        await guarded()(scope, receive, send)
+    assert sent[0]["status"] == expected
 
 
 def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
