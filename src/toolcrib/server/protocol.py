@@ -209,7 +209,9 @@ def _decoded(members: Mapping[str, Json]) -> HandlerResult:
     except RecursionError:
         is_too_deep = True
     if is_too_deep:
-        raise MCPError(INTERNAL_ERROR, f"the answer is nested deeper than {MOST_NESTED} levels: it can't be sent over HTTP")
+        raise MCPError(
+            INTERNAL_ERROR, f"the answer is nested deeper than {MOST_NESTED} levels: it can't be sent over HTTP"
+        )
     return answer
 
 
