@@ -21,12 +21,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
-from toolcrib.model.call import CallEvent, LogMessage
+from toolcrib.model.call import LogMessage
 from toolcrib.model.caller import Caller
 from toolcrib.model.nesting import deeper_than
 from toolcrib.server.admission import principal_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
-from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.events import Unheard, passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
 from toolcrib.server.http_listening import HttpListening
 from toolcrib.server.identity import NAME, TITLE, stamped
@@ -261,25 +261,23 @@ class SessionConversation(Conversation):
 @asynccontextmanager
 async def hearing(ctx: Context, caller: Caller, session_level: str | None, *, modern: bool) -> AsyncIterator[Request]:
     """A request whose events reach the client in order, all of them before the answer."""
-    events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+    events = Unheard(MOST_NESTED)
     meta = _meta_of(ctx)
     level = wanted_level(meta, session_level, modern=modern)
     pump = asyncio.create_task(_pump(ctx, events, level))
     try:
-        yield Request(caller, events.put_nowait, level, meta)
-        events.put_nowait(None)
+        yield Request(caller, events.put, level, meta)
+        events.end()
         await pump
     finally:
         pump.cancel()
 
 
-async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:
+async def _pump(ctx: Context, events: Unheard, level: str | None) -> None:
     """Send events as the server said them; the SDK's own methods rebuild them and refuse what they do not know."""
     token = progress_token_from_params(ctx.params)
     notify = ctx.session._request_outbound.notify  # noqa: SLF001 - the only way to the request's own stream
     while (event := await events.get()) is not None:
-        if deeper_than(event.params, MOST_NESTED):
-            continue
         if isinstance(event, LogMessage):
             if passes(event, level):
                 await notify("notifications/message", event.params)
