@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from mcp.server import Server
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
-from toolcrib.server.admission import SharedToken
+from toolcrib.server.admission import NotAdmitted, SharedToken
 from toolcrib.server.guard import Guard, read_or_make_token
 from toolcrib.server.http import HEALTH_PATH, build_app
 from toolcrib.server.metrics_page import MetricsPage
@@ -214,6 +215,23 @@ async def test_a_websocket_is_closed_at_once() -> None:
 # -- the token file
 
 
+@pytest.mark.parametrize(("method", "expected"), [("GET", 200), ("POST", 405)])
+async def test_nobody_waits_for_the_body_of_a_stranger(method: str, expected: int) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-length", b"1000000")]
+    scope = {"type": "http", "method": method, "path": HEALTH_PATH, "query_string": b"", "headers": headers}
+    async with asyncio.timeout(5):
+        await guarded()(scope, receive, send)
+    assert sent[0]["status"] == expected
+
+
 def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     file = tmp_path / "state" / "token"
     token = read_or_make_token(file)
@@ -231,11 +249,19 @@ def test_a_token_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_an_empty_token_file_is_filled_and_never_matches_an_empty_token(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["", "\n", " \t\r\n"])
+def test_an_empty_token_file_is_filled_and_never_matches_an_empty_token(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
-    file.touch(0o644)
+    file.write_text(content)
+    file.chmod(0o644)
     assert len(read_or_make_token(file)) >= 40
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer  "])
+async def test_a_token_of_nothing_lets_nobody_in(authorization: str) -> None:
+    with pytest.raises(NotAdmitted):
+        await SharedToken("").admit(authorization)
 
 
 def test_gateways_that_start_at_once_agree_on_one_token(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.journeys.http_gateway import write_config
@@ -177,6 +178,84 @@ async def test_a_larger_body_is_read_once_the_limit_was_raised(tmp_path: Path, e
 async def in_pieces() -> Any:
     for _ in range(21):
         yield b" " * 1000
+
+
+class DeepServer(OddServer):
+    """Nests what it says, in events and in the answer, as deep as it is asked to."""
+
+    async def __call__(self, seen: Seen, out: Out) -> None:
+        if seen.rpc != "tools/call":
+            await super().__call__(seen, out)
+            return
+        deep: Any = "the ground"
+        for _ in range(seen.message["params"]["arguments"]["levels"]):
+            deep = [deep]
+        told = {"level": "error", "data": deep}
+        await out.start()
+        await out.event(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": told}).encode())
+        await out.event(seen.answer({"content": [], "structuredContent": {"deep": deep}, "resultType": "complete"}))
+        await out.end()
+
+
+async def test_an_answer_that_is_nested_too_deep_is_an_error_and_the_session_goes_on(tmp_path: Path, era: str) -> None:
+    logs = {"io.modelcontextprotocol/logLevel": "debug"} if era == "modern" else {}
+    async with serve(Script(DeepServer())) as upstream:
+        config = write_config(tmp_path, {"odd": {"url": upstream}}, results="passthrough")
+        async with http_face(config) as face:
+            client = await face.open(era)
+            for levels in (300, 800, 5000):
+                (answer,) = await client.execute("odd", "odd", {"levels": levels}, **logs)
+                assert "error" in answer or answer["result"].get("isError"), levels
+            event, answer = await client.execute("odd", "odd", {"levels": 150}, **logs)
+    assert event["method"] == "notifications/message"
+    assert "the ground" in json.dumps(answer["result"]["structuredContent"])
+
+
+class Chatterbox(OddServer):
+    """Says forty megabytes, and then answers."""
+
+    def __init__(self) -> None:
+        self.has_said_all = asyncio.Event()
+
+    async def __call__(self, seen: Seen, out: Out) -> None:
+        if seen.rpc != "tools/call":
+            await super().__call__(seen, out)
+            return
+        told = {"level": "error", "data": "x" * 4000}
+        event = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": told}).encode()
+        await out.start()
+        for _ in range(10_000):
+            await out.event(event)
+        self.has_said_all.set()
+        await out.event(seen.answer({"content": [], "structuredContent": {"all": "said"}, "resultType": "complete"}))
+        await out.end()
+
+
+async def test_what_a_client_does_not_read_is_not_kept_without_end(tmp_path: Path, era: str) -> None:
+    chatterbox = Chatterbox()
+    logs = {"io.modelcontextprotocol/logLevel": "debug"} if era == "modern" else {}
+    async with serve(Script(chatterbox)) as upstream:
+        config = write_config(tmp_path, {"odd": {"url": upstream}}, results="passthrough")
+        async with http_face(config) as face:
+            client = await face.open(era)
+            client.http = Unread(client.http, chatterbox.has_said_all)
+            *events, answer = await client.execute("odd", "odd", {}, **logs)
+    assert answer["result"]["structuredContent"] == {"all": "said"}
+    assert 100 < len(events) < 8_000
+
+
+class Unread:
+    """A client that begins to read an answer only when it is told to."""
+
+    def __init__(self, http: httpx2.AsyncClient, may_read: asyncio.Event) -> None:
+        self._http = http
+        self._may_read = may_read
+
+    async def post(self, url: str, **options: Any) -> httpx2.Response:
+        async with asyncio.timeout(30), self._http.stream("POST", url, **options) as response:
+            await self._may_read.wait()
+            await response.aread()
+            return response
 
 
 def credentials() -> dict[str, str]:

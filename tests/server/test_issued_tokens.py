@@ -38,10 +38,12 @@ from toolcrib.cli.terminal import Terminal
 from toolcrib.config.paths import Paths
 from toolcrib.engine.issuer_documents import IssuerDocuments
 from toolcrib.errors import ConfigurationError
+from toolcrib.server import key_set
 from toolcrib.server.jwt_check import TokenCheck, TokenRefused, public_keys
 from toolcrib.server.key_set import ASK_AGAIN_SECONDS, KeySet, KeysUnavailable
 from toolcrib.upstream.sdk_provider import FlowStorage
 
+BOUND_SECONDS = 10.0
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
@@ -363,6 +365,28 @@ async def test_in_an_outage_a_key_that_may_be_new_is_not_called_unknown() -> Non
     assert (await keys.find("a")).id == "a"
     with pytest.raises(KeysUnavailable):
         await keys.find("b")
+    assert published.fetches == 2
+
+
+async def test_an_issuer_that_hangs_holds_up_nobody_whose_key_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_set, "PATIENCE_SECONDS", 0.05)
+    clock, published, hanging = Clock(), Published("a"), asyncio.Event()
+
+    async def fetch() -> list[Any]:
+        keys = await published.fetch()
+        if published.fetches > 1:
+            await hanging.wait()
+        return keys
+
+    keys = KeySet(fetch, 600.0, clock)
+    assert await keys.find("a") is not None
+    clock.now, published.ids = 5000.0, ("a", "b")
+    async with asyncio.timeout(BOUND_SECONDS):
+        assert [(await keys.find("a")).id for _ in range(20)] == ["a"] * 20
+    unknown = asyncio.create_task(keys.find("b"))
+    await asyncio.sleep(0)
+    hanging.set()
+    assert (await unknown).id == "b"
     assert published.fetches == 2
 
 

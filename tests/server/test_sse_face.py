@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,9 +36,9 @@ def sse_url(face: Bare) -> str:
 
 
 @asynccontextmanager
-async def connected(face: Bare, **options: Any) -> AsyncIterator[Client]:
-    """The official client over the first HTTP transport."""
-    transport = sse_client(sse_url(face), headers={"Authorization": f"Bearer {face.token}"})
+async def connected(face: Bare, way: Mapping[str, Any] | None = None, **options: Any) -> AsyncIterator[Client]:
+    """The official client over the first HTTP transport, which is made with the options in `way`."""
+    transport = sse_client(sse_url(face), headers={"Authorization": f"Bearer {face.token}"}, **(way or {}))
     settings = {"mode": "legacy", "client_info": INFO, "read_timeout_seconds": BOUND_SECONDS, **options}
     async with Client(transport, **settings) as client:
         yield client
@@ -184,6 +185,43 @@ async def test_a_stream_takes_messages_of_nobody_else(tmp_path: Path) -> None:
         async with open_stream(ann) as url:
             assert (await posted(bob, url)).status_code == 404
             assert (await posted(ann, url)).status_code == 202
+
+
+class Spelling:
+    """Writes the session of each message in another way; `others` is that of somebody else."""
+
+    def __init__(self, others: str, *ways: str) -> None:
+        self._others = others
+        self._ways = itertools.cycle(ways)
+
+    def __call__(self, **options: Any) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(**options, event_hooks={"request": [self._write]})
+
+    async def _write(self, request: httpx2.Request) -> None:
+        if request.method == "POST":
+            own = request.url.params["session_id"]
+            query = next(self._ways).format(own=own, upper=own.upper(), others=self._others)
+            request.url = request.url.copy_with(query=f"session_id={query}".encode())
+
+
+@pytest.mark.parametrize("ways", [["{others}&session_id={own}"], ["{own}", "{upper}", "urn:uuid:{own}"]], ids=str)
+async def test_a_message_belongs_to_the_session_that_was_checked_however_that_is_written(
+    tmp_path: Path, ways: list[str]
+) -> None:
+    reception, sessions = Reception("legacy"), []
+    asked = {"server": "desk", "tool": "name", "arguments": {}}
+    async with (
+        reception.serving() as url,
+        http_face(write_config(tmp_path, {"desk": {"url": url, "share": "never"}})) as face,
+        connected(face, {"on_session_created": sessions.append}) as hers,
+    ):
+        await hers.call_tool("execute_tool", asked)
+        before = len(reception.sessions)
+        async with connected(face, {"httpx_client_factory": Spelling(sessions[0], *ways)}) as his:
+            for _ in range(3):
+                await his.call_tool("execute_tool", asked)
+        # Each of the two has the server for itself.
+        assert len(reception.sessions) == before + 1
 
 
 async def test_such_sessions_are_limited_and_one_that_ends_makes_room(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def make_once(path: Path, content: bytes) -> None:
         # A link appears with its whole content and never over another file.
         with suppress(OSError):
             os.link(draft, path)
-        if not path.exists() or not path.stat().st_size:  # a disk without links, or a file that holds nothing
+        if not path.exists() or not path.read_bytes().strip():  # a disk without links, or a file that holds nothing
             os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)

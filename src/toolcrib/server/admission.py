@@ -62,7 +62,7 @@ class SharedToken:
 
     async def admit(self, authorization: str) -> None:
         given = bearer_token(authorization)
-        if not hmac.compare_digest(given.encode(), self._token):
+        if not given or not hmac.compare_digest(given.encode(), self._token):
             message = "a bearer token is needed; it is in the state folder's file 'token'"
             raise NotAdmitted(401, message, {"www-authenticate": "Bearer"})
 

@@ -42,8 +42,11 @@ class MCPDiscoveryServer:
             token=token,
             more_hosts=hosts,
         )
-        async with self.sdk_server.session_manager.run():
-            yield _Running(app)
+        try:
+            async with self.sdk_server.session_manager.run():
+                yield _Running(app)
+        finally:
+            await self.meta_tools.close()
 
     async def run_stdio(self, stop: asyncio.Event | None = None) -> None:
         """Serve standard input and output until the client leaves or `stop` is set; what is printed goes to standard error."""

@@ -67,18 +67,20 @@ def build_app(
     hosts = [name.lower() for name in allowed_hosts(host, (*settings.http_allowed_hosts, *more_hosts))]
     origins = [as_origin(origin) for origin in settings.http_allowed_origins]
     app: ASGIApp = _mcp_app(server, settings_now, _security(hosts, origins))
-    beside = [route for route in (*more_routes, *admission.open_routes) if route.path != settings.http_path]
+    # Whoever has no token is not waited for: the body of what everybody may ask is not read.
+    everybodys = [Route(HEALTH_PATH, _health, methods=["GET"]), *admission.open_routes]
+    beside = [route for route in (*more_routes, *everybodys) if route.path != settings.http_path]
     app = BesideMcp(app, beside)
     if origins:
         app = CORSMiddleware(
             app, origins, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"], expose_headers=[SESSION_HEADER]
         )
-    open_paths = {HEALTH_PATH, *(route.path for route in admission.open_routes)} - {settings.http_path}
+    open_paths = {route.path for route in everybodys} - {settings.http_path}
     return Guard(app, admission=admission, hosts=hosts, origins=origins, open_paths=open_paths)
 
 
 def _mcp_app(server: Server[Any], settings_now: Callable[[], Settings], security: TransportSecuritySettings) -> ASGIApp:
-    """Whatever takes JSON-RPC messages, and the health check."""
+    """Whatever takes JSON-RPC messages."""
     settings = settings_now()
     kept = KeptEvents(lambda: settings_now().http_event_bytes, lambda: settings_now().http_event_ttl_seconds)
     sessions = ResumableSessions(
@@ -91,8 +93,7 @@ def _mcp_app(server: Server[Any], settings_now: Callable[[], Settings], security
         security_settings=security,
     )
     endpoint = Route(settings.http_path, StreamableHTTPASGIApp(sessions))
-    others = [Route(HEALTH_PATH, _health, methods=["GET"]), *SseFace(server, settings_now).routes()]
-    app = Starlette(routes=[endpoint, *others], lifespan=lambda _: sessions.run())
+    app = Starlette(routes=[endpoint, *SseFace(server, settings_now).routes()], lifespan=lambda _: sessions.run())
     return CheckedBody(app, max_bytes=lambda: settings_now().max_http_body_bytes)
 
 

@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 # An unknown key may be a new one, but anybody can name one: so often the issuer is asked for it.
 ASK_AGAIN_SECONDS = 30.0
 FIRST_RETRY_SECONDS = 1.0
+# An issuer that hangs holds up nobody whose key is known: so long such a token waits for fresh keys.
+PATIENCE_SECONDS = 2.0
 
 
 class Key(Protocol):
@@ -30,7 +32,7 @@ K = TypeVar("K", bound=Key)
 
 
 class KeySet(Generic[K]):
-    """Finds the key that signed a token; one fetch at a time, whoever asks. `fetch` raises ConnectionError where it fails."""
+    """Finds the key that signed a token; one fetch at a time, whoever asks."""
 
     def __init__(
         self,
@@ -45,15 +47,16 @@ class KeySet(Generic[K]):
         self._fetched_at: float | None = None
         self._asked_at: float | None = None
         self._is_failing = False
-        self._fetching = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
+        self._patience_ends = 0.0
 
     async def find(self, id: str | None) -> K | None:
         """The key of this id, or without one the only key that there is; raises KeysUnavailable."""
-        if self._is_old() and self._may_ask():
-            await self._ask()
+        if self._is_old():
+            await self._ask(is_patient=self._known(id) is None)
         found = self._known(id)
-        if found is None and self._may_ask():
-            await self._ask()
+        if found is None:
+            await self._ask(is_patient=True)
             found = self._known(id)
         if found is None and self._is_failing:  # it may be one that is new since
             raise KeysUnavailable
@@ -70,18 +73,26 @@ class KeySet(Generic[K]):
         pause = ASK_AGAIN_SECONDS if self._keys else FIRST_RETRY_SECONDS
         return self._asked_at is None or self._now() - self._asked_at >= pause
 
-    async def _ask(self) -> None:
-        before = self._asked_at
-        async with self._fetching:
-            if self._asked_at != before:
-                return  # somebody else has asked meanwhile
-            try:
-                self._keys = await self._fetch()
-                self._fetched_at = self._now()
-                self._is_failing = False
-            except ConnectionError as problem:
-                if not self._is_failing:
-                    kept = "those that are known are used on" if self._keys else "nobody can be let in until then"
-                    log.warning("the keys of the token issuer can't be fetched, %s: %s", kept, problem)
-                self._is_failing = True
+    async def _ask(self, *, is_patient: bool) -> None:
+        """Wait for the answer of the issuer, to whoever has asked; asked again it is only if it may be."""
+        now = asyncio.get_running_loop().time()
+        if self._asking is None and self._may_ask():
+            self._asking = asyncio.ensure_future(self._fetched())
+            self._patience_ends = now + PATIENCE_SECONDS
+        if self._asking is not None:
+            await asyncio.wait({self._asking}, timeout=None if is_patient else max(0.0, self._patience_ends - now))
+
+    async def _fetched(self) -> None:
+        try:
+            self._keys = await self._fetch()
+            self._fetched_at = self._now()
+            self._is_failing = False
+        except Exception as problem:  # whatever it is, the keys that are known are as good as before
+            if not self._is_failing:
+                kept = "those that are known are used on" if self._keys else "nobody can be let in until then"
+                is_debug = log.isEnabledFor(logging.DEBUG)
+                log.warning("the keys of the token issuer can't be fetched, %s: %s", kept, problem, exc_info=is_debug)
+            self._is_failing = True
+        finally:
             self._asked_at = self._now()
+            self._asking = None

@@ -65,6 +65,7 @@ async def listen(
         )
     finally:
         metrics.close()
+        await served.meta_tools.close()
 
 
 def _admission(settings: Settings, token_file: Path, own_url: Callable[[], str]) -> Admission:

@@ -21,11 +21,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
-from toolcrib.model.call import CallEvent, LogMessage
+from toolcrib.model.call import LogMessage
 from toolcrib.model.caller import Caller
+from toolcrib.model.nesting import deeper_than
 from toolcrib.server.admission import principal_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
-from toolcrib.server.events import passes, wanted_level
+from toolcrib.server.events import Unheard, passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
 from toolcrib.server.http_listening import HttpListening
 from toolcrib.server.identity import NAME, TITLE, stamped
@@ -40,10 +41,12 @@ from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
 from toolcrib.server.sse_face import SESSION_IN_SCOPE
 from toolcrib.version import VERSION
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Json, RpcError
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
 
 MOST_LEVELS = 10_000
+# The SDK can't write what is nested deeper than 255 levels: it would end the session of an older client without a word.
+MOST_NESTED = 200
 
 Context = ServerRequestContext[Any, Any]
 
@@ -159,8 +162,7 @@ class _CallMiddleware:
                     await client.told()
         except RpcError as error:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
-        answer = stamped(members) if modern else members
-        return {name: msgspec.json.decode(value) for name, value in answer.items()}
+        return _decoded(stamped(members) if modern else members)
 
     async def _about_task(self, ctx: Context) -> HandlerResult:
         params, meta = ctx.params or {}, _meta_of(ctx)
@@ -171,7 +173,7 @@ class _CallMiddleware:
             members = await self._meta_tools.task(question, caller_of(ctx), capabilities_in(meta))
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from error
-        return {name: msgspec.json.decode(value) for name, value in stamped(members).items()}
+        return _decoded(stamped(members))
 
     async def _answer(self, ctx: Context, params: Mapping[str, Any], request: Request) -> Members:
         if ctx.method == CALL:
@@ -199,6 +201,20 @@ class _CallMiddleware:
         await listen(self._native, params.notifications, ctx.request_id, request, notify)
 
 
+def _decoded(members: Mapping[str, Json]) -> HandlerResult:
+    """An answer as the SDK takes it; raises MCPError for one that it can't write."""
+    try:
+        answer = {name: msgspec.json.decode(value) for name, value in members.items()}
+        is_too_deep = deeper_than(answer, MOST_NESTED)
+    except RecursionError:
+        is_too_deep = True
+    if is_too_deep:
+        raise MCPError(
+            INTERNAL_ERROR, f"the answer is nested deeper than {MOST_NESTED} levels: it can't be sent over HTTP"
+        )
+    return answer
+
+
 def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:
     responses = params.get("inputResponses")
     answers = None if responses is None else msgspec.json.encode(responses)
@@ -222,8 +238,11 @@ class SessionConversation(Conversation):
 
     async def ask(self, question: Question) -> bytes:
         channel = self._outbound if self._outbound.can_send_request else self._beside_requests
+        params = msgspec.json.decode(question.params)
+        if deeper_than(params, MOST_NESTED):
+            raise QuestionRefused(INVALID_PARAMS, f"the question is nested deeper than {MOST_NESTED} levels")
         try:
-            answer = await channel.send_raw_request(question.method, msgspec.json.decode(question.params))
+            answer = await channel.send_raw_request(question.method, params)
         except MCPError as refusal:
             raise QuestionRefused(refusal.error.code, refusal.error.message) from refusal
         return msgspec.json.encode(answer)
@@ -242,19 +261,19 @@ class SessionConversation(Conversation):
 @asynccontextmanager
 async def hearing(ctx: Context, caller: Caller, session_level: str | None, *, modern: bool) -> AsyncIterator[Request]:
     """A request whose events reach the client in order, all of them before the answer."""
-    events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
+    events = Unheard(MOST_NESTED)
     meta = _meta_of(ctx)
     level = wanted_level(meta, session_level, modern=modern)
     pump = asyncio.create_task(_pump(ctx, events, level))
     try:
-        yield Request(caller, events.put_nowait, level, meta)
-        events.put_nowait(None)
+        yield Request(caller, events.put, level, meta)
+        events.end()
         await pump
     finally:
         pump.cancel()
 
 
-async def _pump(ctx: Context, events: asyncio.Queue[CallEvent | None], level: str | None) -> None:
+async def _pump(ctx: Context, events: Unheard, level: str | None) -> None:
     """Send events as the server said them; the SDK's own methods rebuild them and refuse what they do not know."""
     token = progress_token_from_params(ctx.params)
     notify = ctx.session._request_outbound.notify  # noqa: SLF001 - the only way to the request's own stream

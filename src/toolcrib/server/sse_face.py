@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import parse_qs
+from uuid import UUID
 
 from mcp.server import Server
 from mcp.server.sse import SseServerTransport
+from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -68,8 +69,16 @@ class SseFace:
         if not self._settings_now().http_sse:
             await _off(scope, receive, send)
             return
-        named = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])[0]
-        await self._transport.handle_post_message({**scope, SESSION_IN_SCOPE: f"sse:{named}"}, receive, send)
+        known = {**scope, SESSION_IN_SCOPE: f"sse:{_session_in(scope)}"}
+        await self._transport.handle_post_message(known, receive, send)
+
+
+def _session_in(scope: Scope) -> str:
+    """The session that a message is for, as the transport reads and checks it: of several names the last, however it is spelled."""
+    try:
+        return UUID(hex=QueryParams(scope["query_string"]).get("session_id", "")).hex
+    except ValueError:
+        return ""  # the transport refuses it
 
 
 class _Page:
