@@ -76,6 +76,11 @@ def test_an_address_is_shown_with_its_real_host_and_passes_as_it_is(url: str, ho
         "javascript:alert(1)",
         "file:///etc/passwd",
         "https://github.com@evil.example/",
+        "https://evil.example\\.github.com/",  # browsers take the backslash for a slash
+        "https://evil.example%2f.github.com/",
+        "https://github.com .evil.example/",
+        "https://gro\u00dfe.example/",  # browsers don't make "ss" of it
+        "https://git\u200dhub.com/",
         "https://",
         "https://[::1",
         "https://host:99999/",
