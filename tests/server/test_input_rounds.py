@@ -208,6 +208,25 @@ async def test_the_ninth_parked_call_of_a_client_is_refused() -> None:
     assert somebody["resultType"] == "input_required"
 
 
+async def test_calls_that_ask_at_the_same_moment_are_counted_too() -> None:
+    server, all_there = Asking(), asyncio.Barrier(12)
+    asks = server.methods["tools/call"]
+
+    async def together(params: dict[str, Any]) -> Any:
+        await all_there.wait()
+        return await asks(params)  # type: ignore[misc]
+
+    server.methods["tools/call"] = together
+    async with door(server) as client:
+        answers = await asyncio.gather(*(client.call() for _ in range(12)))
+        waiting = [answer for answer in answers if "requestState" in answer]
+        assert len(waiting) == client.meta_tools.waiting_calls == 8
+        server.methods["tools/call"] = asks
+        for answer in waiting:
+            assert (await client.answer(answer))["content"] == [{"type": "text", "text": "done"}]
+        assert "requestState" in await client.call()
+
+
 async def test_only_so_many_calls_wait_in_all() -> None:
     server = Asking()
     async with door(server, max_parked_calls=2) as client:
