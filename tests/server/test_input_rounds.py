@@ -19,6 +19,7 @@ from toolcrib.config.paths import Paths
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
+from toolcrib.server import parked_calls
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.requests import Request
@@ -172,6 +173,28 @@ async def test_nobody_comes_back_and_the_server_hears_cancel() -> None:
 
     assert [answer["result"] for answer in server.answers] == [{"action": "cancel"}]
     assert code(late) == "OUTCOME_UNKNOWN"
+
+
+async def test_a_call_that_nobody_comes_back_for_ends_though_it_reports_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parked_calls, "ALONE_SECONDS", 0.2)
+    server = Asking()
+    asks = server.methods["tools/call"]
+
+    async def for_ever(params: dict[str, Any]) -> Any:
+        await asks(params)  # type: ignore[misc]
+        while True:
+            await asyncio.sleep(0.02)
+            server.notify("notifications/progress", {"progressToken": server.token, "progress": 1})
+
+    server.methods["tools/call"] = for_ever
+    async with door(server, question_seconds=0.05) as client:
+        await client.call()
+        await eventually(lambda: server.cancelled)
+        await eventually(lambda: not client.meta_tools.waiting_calls)
+
+    assert server.ended == 1
 
 
 async def test_a_session_that_ends_cancels_what_it_parked() -> None:

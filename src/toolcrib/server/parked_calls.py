@@ -24,6 +24,8 @@ from toolcrib.wire.jsonrpc import INTERNAL_ERROR
 MOST_PER_CALLER = 8
 # What is said while nobody listens, and is told when the client is back.
 MOST_KEPT_EVENTS = 100
+# A client that has let a question pass may still come back for the result, for so long; progress would keep the call for ever.
+ALONE_SECONDS = 600.0
 
 Who = tuple[str, str]
 """(key and session of a caller)"""
@@ -42,6 +44,12 @@ class AwayConversation(Conversation):
         self._open: dict[str, tuple[Question, asyncio.Future[bytes]]] = {}
         self._number = 0
         self.asks = asyncio.Event()
+        # Called when the client is away, and nothing is left that it could answer.
+        self.when_alone: Callable[[], None] = lambda: None
+
+    @property
+    def is_alone(self) -> bool:
+        return self.is_away and not self.asked
 
     @property
     def asked(self) -> Mapping[str, Question]:
@@ -59,6 +67,8 @@ class AwayConversation(Conversation):
             return bytes(await answer)
         finally:
             del self._open[key]
+            if self.is_alone:
+                self.when_alone()
 
     def take(self, answers: Mapping[str, msgspec.Raw]) -> None:
         """Answer what is open; anything else in there is passed over."""
@@ -114,6 +124,7 @@ class ParkedCalls:
         """The answer of a call, or the handle under which it waits for its client."""
         call = _Call(caller, client, work)
         call.task.add_done_callback(lambda _: self._give_place_up(client))
+        client.when_alone = lambda: _end_later(call)
         return await self._follow(call, listener)
 
     async def go_on(self, handle: str | None, answers: bytes | None, listener: Listener | None) -> Members | str | None:
@@ -183,6 +194,14 @@ class ParkedCalls:
     def _give_place_up(self, client: AwayConversation) -> None:
         if self._places.pop(client, None) is not None:
             self._room.leave()
+
+
+def _end_later(call: _Call) -> None:
+    def end() -> None:
+        if call.client.is_alone:
+            call.task.cancel()
+
+    asyncio.get_running_loop().call_later(ALONE_SECONDS, end)
 
 
 async def _ended_or_asks(call: _Call) -> None:
