@@ -163,6 +163,17 @@ def test_a_person_sees_the_prompt_that_they_are_asked_about() -> None:
     assert told["requestedSchema"]["properties"]["allow"]["enum"] == ["once", "in this session"]
 
 
+@pytest.mark.parametrize("wanted", ["thisServer", "allServers", 7])
+def test_a_prompt_brings_nothing_of_what_other_servers_told_the_client(wanted: Any) -> None:
+    prompt = Question(
+        "github", "sampling/createMessage", json.dumps({"messages": [], "includeContext": wanted}).encode()
+    )
+    plain = Question("github", "sampling/createMessage", b'{ "messages" : [], "includeContext": "none" }')
+
+    assert shown(prompt) == {"messages": [], "includeContext": "none"}
+    assert QuestionRules("github").shown(plain) is plain
+
+
 @pytest.mark.parametrize(
     ("answer", "allowed"),
     [

@@ -53,6 +53,8 @@ class QuestionRules:
 
     def shown(self, question: Question) -> Question:
         """The question as the client gets it: a person is told who asks. Raises QuestionRefused for a doubtful address."""
+        if question.kind == "sampling":
+            return _without_context(question)
         if question.kind != "elicitation":
             return question
         params = _object(question.params)
@@ -105,6 +107,14 @@ def allowed_by(answer: bytes) -> str:
     if given.get("action") != "accept" or not isinstance(content, Mapping):
         return ""
     return SESSION if content.get("allow") == SESSION else ONCE
+
+
+def _without_context(question: Question) -> Question:
+    """A prompt that brings nothing of the client's context: for the client, "this server" is all servers that we stand for."""
+    params = _object(question.params)
+    if params.get("includeContext", "none") == "none":
+        return question
+    return replace(question, params=msgspec.json.encode({**params, "includeContext": "none"}))
 
 
 def _as_browsers_read(host: str) -> str:
