@@ -11,7 +11,8 @@ import pytest
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import INSTANT, text
 from toolcrib.calls.answer_rounds import AnswerRounds
-from toolcrib.errors import CallTimeout, ClientCannotAnswer, ToolcribError, ToolExecutionError
+from toolcrib.calls.retry import Retry
+from toolcrib.errors import CallTimeout, ClientCannotAnswer, ServerConnectionError, ToolcribError, ToolExecutionError
 from toolcrib.model.asking import Conversation, InputRound, Question, QuestionRefused
 from toolcrib.model.call import ToolCall, ToolResult
 
@@ -170,3 +171,19 @@ async def test_a_result_that_is_complete_passes_untouched() -> None:
         return DONE
 
     assert await AnswerRounds(lambda: 1, lambda _: 1)(a_call(), call_next=once) is DONE
+
+
+@pytest.mark.parametrize("first", [interim("s-1", who=FORM), interim("not yet")])
+async def test_a_call_that_has_begun_is_not_made_anew_where_its_next_round_can_not_be_sent(first: ToolResult) -> None:
+    upstream = Upstream(first, ServerConnectionError("gone", server="files", sent=False), DONE)
+    client = Client({"elicitation": {"action": "accept"}})
+    rounds = AnswerRounds(lambda: 10, lambda _: 300)
+
+    async def with_rounds(call: ToolCall) -> ToolResult:
+        return await rounds(call, call_next=upstream)
+
+    with pytest.raises(ServerConnectionError) as failed:
+        await Retry()(a_call(conversation=client), call_next=with_rounds)
+
+    assert (failed.value.sent, len(upstream.calls)) == (True, 2)
+    assert "Outcome unknown" in failed.value.hint

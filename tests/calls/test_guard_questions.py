@@ -298,3 +298,47 @@ async def test_a_client_gets_tasks_itself_unless_somebody_has_to_agree_to_what_t
     [call] = server.calls
     assert call.conversation is not None
     assert call.conversation.takes_tasks is takes_tasks
+
+
+# -- pages that an error has an older client open
+
+
+def refusing(*pages: Any) -> Upstream:
+    data = {"elicitations": list(pages), "more": 1}
+    return Upstream(ToolExecutionError("sign in first", server="files", rpc_code=-32042, data=data))
+
+
+async def told(server: Upstream, **rules: Any) -> ToolExecutionError:
+    client = Client(ALL)
+    client.knows_url_errors = True
+    guard = GuardQuestions(lambda _: QuestionRules("files", **rules), lambda: 600)
+    with pytest.raises(ToolExecutionError) as failed:
+        await through(guard, a_call(conversation=client), server)
+    return failed.value
+
+
+PAGE = {"mode": "url", "url": "https://example.com/x", "elicitationId": "e", "message": "Sign in"}
+
+
+async def test_a_page_that_an_error_names_is_shown_like_any_other() -> None:
+    error = await told(refusing(PAGE))
+
+    shown = {**PAGE, "message": "files asks you to open example.com: Sign in"}
+    assert (error.rpc_code, error.details["data"]) == (-32042, {"elicitations": [shown], "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("pages", "rules"),
+    [
+        ([PAGE, {**PAGE, "url": "javascript:alert(1)"}], {}),
+        ([{**PAGE, "url": "https://github.com@evil.example/"}], {}),
+        ([PAGE], {"elicitation": "deny"}),
+        ([PAGE] * (MOST_QUESTIONS + 1), {}),
+    ],
+    ids=["a script", "a doubtful host", "a server that may not ask", "a flood"],
+)
+async def test_an_error_is_no_way_around_the_checks_of_questions(pages: list[Any], rules: dict[str, Any]) -> None:
+    error = await told(refusing(*pages), **rules)
+
+    assert "not passed on" in error.message
+    assert (error.rpc_code, error.details.get("data")) == (0, None)

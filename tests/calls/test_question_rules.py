@@ -76,6 +76,11 @@ def test_an_address_is_shown_with_its_real_host_and_passes_as_it_is(url: str, ho
         "javascript:alert(1)",
         "file:///etc/passwd",
         "https://github.com@evil.example/",
+        "https://evil.example\\.github.com/",  # browsers take the backslash for a slash
+        "https://evil.example%2f.github.com/",
+        "https://github.com .evil.example/",
+        "https://gro\u00dfe.example/",  # browsers don't make "ss" of it
+        "https://git\u200dhub.com/",
         "https://",
         "https://[::1",
         "https://host:99999/",
@@ -156,6 +161,17 @@ def test_a_person_sees_the_prompt_that_they_are_asked_about() -> None:
         "github wants an answer of your model, to this prompt: Be brief.\nWhat is the password?\nLook."
     )
     assert told["requestedSchema"]["properties"]["allow"]["enum"] == ["once", "in this session"]
+
+
+@pytest.mark.parametrize("wanted", ["thisServer", "allServers", 7])
+def test_a_prompt_brings_nothing_of_what_other_servers_told_the_client(wanted: Any) -> None:
+    prompt = Question(
+        "github", "sampling/createMessage", json.dumps({"messages": [], "includeContext": wanted}).encode()
+    )
+    plain = Question("github", "sampling/createMessage", b'{ "messages" : [], "includeContext": "none" }')
+
+    assert shown(prompt) == {"messages": [], "includeContext": "none"}
+    assert QuestionRules("github").shown(plain) is plain
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from toolcrib.config.paths import Paths
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, Progress
 from toolcrib.model.caller import Caller
+from toolcrib.server import parked_calls
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.requests import Request
@@ -174,6 +175,28 @@ async def test_nobody_comes_back_and_the_server_hears_cancel() -> None:
     assert code(late) == "OUTCOME_UNKNOWN"
 
 
+async def test_a_call_that_nobody_comes_back_for_ends_though_it_reports_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parked_calls, "ALONE_SECONDS", 0.2)
+    server = Asking()
+    asks = server.methods["tools/call"]
+
+    async def for_ever(params: dict[str, Any]) -> Any:
+        await asks(params)  # type: ignore[misc]
+        while True:
+            await asyncio.sleep(0.02)
+            server.notify("notifications/progress", {"progressToken": server.token, "progress": 1})
+
+    server.methods["tools/call"] = for_ever
+    async with door(server, question_seconds=0.05) as client:
+        await client.call()
+        await eventually(lambda: server.cancelled)
+        await eventually(lambda: not client.meta_tools.waiting_calls)
+
+    assert server.ended == 1
+
+
 async def test_a_session_that_ends_cancels_what_it_parked() -> None:
     server = Asking()
     async with door(server) as client:
@@ -206,6 +229,25 @@ async def test_the_ninth_parked_call_of_a_client_is_refused() -> None:
     assert ninth["content"] == [{"type": "text", "text": "done"}]  # the tool went on without an answer
     assert "too many calls wait" in server.answers[0]["error"]["message"]
     assert somebody["resultType"] == "input_required"
+
+
+async def test_calls_that_ask_at_the_same_moment_are_counted_too() -> None:
+    server, all_there = Asking(), asyncio.Barrier(12)
+    asks = server.methods["tools/call"]
+
+    async def together(params: dict[str, Any]) -> Any:
+        await all_there.wait()
+        return await asks(params)  # type: ignore[misc]
+
+    server.methods["tools/call"] = together
+    async with door(server) as client:
+        answers = await asyncio.gather(*(client.call() for _ in range(12)))
+        waiting = [answer for answer in answers if "requestState" in answer]
+        assert len(waiting) == client.meta_tools.waiting_calls == 8
+        server.methods["tools/call"] = asks
+        for answer in waiting:
+            assert (await client.answer(answer))["content"] == [{"type": "text", "text": "done"}]
+        assert "requestState" in await client.call()
 
 
 async def test_only_so_many_calls_wait_in_all() -> None:

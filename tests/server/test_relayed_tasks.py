@@ -119,6 +119,15 @@ async def test_a_task_asks_only_what_any_other_call_could(
     assert state["inputRequests"]["q"]["params"].get("message", "") == shown
 
 
+async def test_a_task_that_asks_from_its_beginning_asks_in_its_states_only() -> None:
+    server = Working(status="input_required", inputRequests={"q": PAGE}, result=text("x"))
+    async with client_of(server) as client:
+        begun = await client.begin({**CAN, "elicitation": {"url": {}}})
+
+    assert begun["status"] == "input_required"
+    assert begun.keys().isdisjoint({"inputRequests", "result"})
+
+
 async def test_the_result_of_a_task_is_fitted_like_any_other_and_an_error_is_one() -> None:
     server = Working()
     async with client_of(server, max_result_bytes=1_000) as client:

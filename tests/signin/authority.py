@@ -50,6 +50,7 @@ class Authority:
     withholds: str = ""
     offers_device: bool = False
     device_answers: list[str] = field(default_factory=list)
+    device_pause: float = 0.01
     metadata_changes: dict[str, Any] = field(default_factory=dict)
     issuer_in_answer: str | None = None
     registration_status: int = 201
@@ -242,7 +243,7 @@ class Authority:
                 "user_code": "ABCD-EFGH",
                 "verification_uri": f"{self.address}/activate",
                 "expires_in": 300,
-                "interval": 0.01,
+                "interval": self.device_pause,
             }
         )
 

@@ -39,6 +39,10 @@ def verdict(status: int, said: Any) -> Any:
             Tokens(access="new", refresh="refresh", given_at=NOW, expires_at=NOW + 60, scope="read write"),
         ),
         (
+            {"access_token": "new", "expires_in": 10**400},
+            Tokens(access="new", refresh="refresh", given_at=NOW, expires_at=None, scope="read write"),
+        ),
+        (
             {"access_token": "new", "expires_in": -5, "refresh_token": None},
             Tokens(access="new", refresh="refresh", given_at=NOW, expires_at=None, scope="read write"),
         ),

@@ -115,6 +115,15 @@ async def test_a_service_that_wants_fewer_questions_is_asked_less_often(house: H
     assert tokens.access in house.authority.access
 
 
+@pytest.mark.parametrize(("pause", "waited"), [(10**9, 60.0), (10**400, 5.0)])
+async def test_a_service_that_wants_to_be_asked_in_years_does_not_hold_a_sign_in_up(
+    house: House, pause: int, waited: float
+) -> None:
+    house.authority.device_pause = pause
+    pauses, _ = await by_device(house)
+    assert pauses == [waited]
+
+
 async def by_device(house: House) -> tuple[list[float], Any]:
     """The waits between the questions, none of which is really waited for, and the tokens."""
     pauses: list[float] = []

@@ -14,6 +14,7 @@ from tests.gateways import read_counter
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import Question
 from toolcrib.model.call import CallEvent, ExecutionResult, Progress
+from toolcrib.upstream.sign_in_errors import sign_in_required
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, RpcError
 
 TASKS = "io.modelcontextprotocol/tasks"
@@ -179,6 +180,47 @@ async def test_a_task_that_the_server_ends_or_loses_says_so(era: str) -> None:
         outcome = await built(gateway)
         assert outcome.error is not None
         assert "Outcome unknown" in outcome.error.hint
+
+
+async def test_a_call_whose_task_was_begun_is_not_made_again_when_the_server_goes_away(era: str) -> None:
+    server, heard = Workshop(era), list[CallEvent]()
+    server.states = [{"status": "working", "pollInterval": 1_000, "pollIntervalMs": 1_000}]
+    async with read_counter(server) as gateway:
+        running = asyncio.ensure_future(built(gateway, listener=heard.append))
+        await eventually(lambda: heard)  # and until the next look at the task nothing is under way
+        server.crash()
+        outcome = await running
+
+    assert outcome.error is not None
+    assert (outcome.error.code, len(server.asked("tools/call"))) == ("SERVER_CONNECTION_ERROR", 1)
+    assert "Outcome unknown" in outcome.error.hint
+
+
+async def test_a_call_whose_task_was_begun_is_not_made_again_after_a_sign_in() -> None:
+    server = Workshop("modern")
+
+    def refuse(_: dict[str, Any]) -> Mapping[str, Any]:
+        raise AssertionError
+
+    server.methods["tasks/get"] = refuse
+    async with read_counter(server) as gateway:
+        server.open_links[-1].request = _wanting_a_sign_in(server.open_links[-1].request)  # type: ignore[method-assign]
+        outcome = await built(gateway)
+
+    assert outcome.error is not None
+    assert (outcome.error.code, len(server.asked("tools/call"))) == ("SERVER_CONNECTION_ERROR", 1)
+    assert "toolcrib login" in outcome.error.hint
+
+
+def _wanting_a_sign_in(request: Any) -> Any:
+    """A link whose token runs out once the task has begun."""
+
+    async def refused(id: int, method: str, *more: Any) -> bytes:
+        if method == "tasks/get":
+            raise sign_in_required("files", "the sign-in was withdrawn")
+        return bytes(await request(id, method, *more))
+
+    return refused
 
 
 async def _nobody(_: Question) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.calls.interim_result import InterimResult, read_interim, unanswerable
-from toolcrib.errors import CallTimeout, ToolExecutionError
+from toolcrib.errors import CallTimeout, ServerConnectionError, ToolExecutionError
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.asking import Conversation, InputRound, Question, QuestionRefused, can_answer
 from toolcrib.model.call import ToolCall, ToolResult
@@ -36,7 +36,9 @@ class AnswerRounds:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         rounds, polls, polling_until = 0, 0, 0.0
-        while not (result := await call_next(call)).is_complete and not _is_relayed(result, call):
+        while not (
+            result := await _sent(call, call_next, has_begun=rounds + polls > 0)
+        ).is_complete and not _is_relayed(result, call):
             interim = read_interim(result, call.server)
             self._check(call, result, interim)
             if call.conversation is not None and call.conversation.takes_rounds:
@@ -66,6 +68,16 @@ class AnswerRounds:
                 server=call.server,
                 hint=OUTCOME_UNKNOWN,
             )
+
+
+async def _sent(call: ToolCall, call_next: CallTool, *, has_begun: bool) -> ToolResult:
+    """What the server answers; a call that it knows of from a round before is not to be made anew."""
+    try:
+        return await call_next(call)
+    except ServerConnectionError as lost:
+        if lost.sent or not has_begun:
+            raise
+        raise ServerConnectionError(lost.message, server=call.server, sent=True, hint=lost.hint) from lost
 
 
 def _is_relayed(result: ToolResult, call: ToolCall) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -20,10 +20,11 @@ from toolcrib.model.asking import (
     can_answer,
     counted,
     declares_tasks,
+    pages_in,
 )
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
-from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY
+from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
 
 Consent = tuple[str, str, str]
 """(key and session of a caller, launch key of a server)"""
@@ -65,6 +66,8 @@ class GuardQuestions:
         except ToolExecutionError as error:
             if error.rpc_code == MISSING_REQUIRED_CLIENT_CAPABILITY and not guarded.takes_rounds:
                 raise _lacking(error) from error
+            if error.rpc_code == URL_ELICITATION_REQUIRED and guarded.knows_url_errors:
+                _show_pages(error, rules)
             error.hint = f"{error.hint} {guarded.excuse}".strip()
             raise
         if result.is_task:
@@ -90,6 +93,23 @@ async def _relayed(result: ToolResult, guarded: GuardedConversation, server: str
     except QuestionRefused as refusal:
         raise ToolExecutionError(f"the server asked what is not passed on: {refusal.message}", server=server) from None
     return result if shown == interim.questions else with_questions(result, shown)
+
+
+def _show_pages(error: ToolExecutionError, rules: QuestionRules) -> None:
+    """Have the pages that an error tells a client to open pass the checks of any other question; raises ToolExecutionError."""
+    data = error.details.get("data")
+    pages = pages_in(data)
+    try:
+        if rules.elicitation == "deny":
+            raise QuestionRefused(METHOD_NOT_FOUND, "its entry does not allow it to ask the person")
+        if len(pages) > MOST_QUESTIONS:
+            raise QuestionRefused(INVALID_PARAMS, f"a call may ask {MOST_QUESTIONS} questions")
+        shown = [rules.shown_page(page) for page in pages]
+    except QuestionRefused as refusal:
+        message = f"{error.message} (the server wants pages opened that are not passed on: {refusal.message})"
+        raise ToolExecutionError(message, server=error.server) from error
+    if isinstance(data, Mapping):
+        error.details["data"] = {**data, "elicitations": shown}
 
 
 class _Nobody(Conversation):

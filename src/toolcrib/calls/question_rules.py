@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ MOST_MESSAGE_CHARACTERS = 4_096
 MOST_PROMPT_CHARACTERS = 1_000
 ONCE, SESSION = "once", "in this session"
 
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+", re.ASCII)
 _FORM = Question("", "elicitation/create", b"{}")
 _CONSENT_FORM = {
     "type": "object",
@@ -51,6 +53,8 @@ class QuestionRules:
 
     def shown(self, question: Question) -> Question:
         """The question as the client gets it: a person is told who asks. Raises QuestionRefused for a doubtful address."""
+        if question.kind == "sampling":
+            return _without_context(question)
         if question.kind != "elicitation":
             return question
         params = _object(question.params)
@@ -59,6 +63,11 @@ class QuestionRules:
         if question.is_url:
             asks = f"{self.server} asks you to open {self._host(params.get('url'))}"
         return replace(question, params=msgspec.json.encode({**params, "message": f"{asks}: {message}"}))
+
+    def shown_page(self, page: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same for a page that an error has the client open (-32042)."""
+        params = msgspec.json.encode({**page, "mode": "url"})
+        return _object(self.shown(Question(self.server, "elicitation/create", params)).params)
 
     def consent(self, question: Question) -> Question:
         """Our own question, whether the server may have this answer of the client's model."""
@@ -72,7 +81,7 @@ class QuestionRules:
         """The host of an address that a person may be asked to open, as it is really called."""
         try:
             url = urlsplit(str(address))
-            host, port = (url.hostname or "").encode("idna").decode(), url.port
+            host, port = _as_browsers_read(url.hostname or ""), url.port
         except ValueError:
             host = ""
         if not host or url.username is not None or not self._is_safe(url.scheme, host):
@@ -98,6 +107,21 @@ def allowed_by(answer: bytes) -> str:
     if given.get("action") != "accept" or not isinstance(content, Mapping):
         return ""
     return SESSION if content.get("allow") == SESSION else ONCE
+
+
+def _without_context(question: Question) -> Question:
+    """A prompt that brings nothing of the client's context: for the client, "this server" is all servers that we stand for."""
+    params = _object(question.params)
+    if params.get("includeContext", "none") == "none":
+        return question
+    return replace(question, params=msgspec.json.encode({**params, "includeContext": "none"}))
+
+
+def _as_browsers_read(host: str) -> str:
+    """The host as it is really called; empty for one that browsers read otherwise than we do, so that another one would open."""
+    encoded = host.encode("idna")
+    is_same = _HOST.fullmatch(host) if host.isascii() else encoded.decode("idna") == host
+    return encoded.decode() if is_same else ""
 
 
 def _is_local(spec: ServerSpec) -> bool:

@@ -24,6 +24,8 @@ from toolcrib.wire.jsonrpc import INTERNAL_ERROR
 MOST_PER_CALLER = 8
 # What is said while nobody listens, and is told when the client is back.
 MOST_KEPT_EVENTS = 100
+# A client that has let a question pass may still come back for the result, for so long; progress would keep the call for ever.
+ALONE_SECONDS = 600.0
 
 Who = tuple[str, str]
 """(key and session of a caller)"""
@@ -36,12 +38,18 @@ class AwayConversation(Conversation):
 
     takes_rounds = True
 
-    def __init__(self, capabilities: Mapping[str, Any], may_wait: Callable[[], bool]) -> None:
+    def __init__(self, capabilities: Mapping[str, Any], may_wait: Callable[[AwayConversation], bool]) -> None:
         self.capabilities = capabilities
         self._may_wait = may_wait
         self._open: dict[str, tuple[Question, asyncio.Future[bytes]]] = {}
         self._number = 0
         self.asks = asyncio.Event()
+        # Called when the client is away, and nothing is left that it could answer.
+        self.when_alone: Callable[[], None] = lambda: None
+
+    @property
+    def is_alone(self) -> bool:
+        return self.is_away and not self.asked
 
     @property
     def asked(self) -> Mapping[str, Question]:
@@ -49,7 +57,7 @@ class AwayConversation(Conversation):
         return {key: question for key, (question, answer) in self._open.items() if not answer.done()}
 
     async def ask(self, question: Question) -> bytes:
-        if not self._may_wait():
+        if not self._may_wait(self):
             raise QuestionRefused(INTERNAL_ERROR, "too many calls wait for answers already")
         self._number += 1
         key, answer = f"q{self._number}", asyncio.get_running_loop().create_future()
@@ -59,6 +67,8 @@ class AwayConversation(Conversation):
             return bytes(await answer)
         finally:
             del self._open[key]
+            if self.is_alone:
+                self.when_alone()
 
     def take(self, answers: Mapping[str, msgspec.Raw]) -> None:
         """Answer what is open; anything else in there is passed over."""
@@ -103,14 +113,19 @@ class ParkedCalls:
         # What the calls of all clients of the engine share.
         self._room = room
         self._parked: dict[str, _Call] = {}
+        # Whose calls wait or are about to: many may ask before the first of them is parked.
+        self._places: dict[AwayConversation, Who] = {}
 
     def client(self, caller: Who, capabilities: Mapping[str, Any]) -> AwayConversation:
         """A conversation for one call of this caller."""
-        return AwayConversation(capabilities, lambda: self._has_room(caller))
+        return AwayConversation(capabilities, lambda client: self._has_place(client, caller))
 
     async def run(self, caller: Who, client: AwayConversation, work: Work, listener: Listener | None) -> Members | str:
         """The answer of a call, or the handle under which it waits for its client."""
-        return await self._follow(_Call(caller, client, work), listener)
+        call = _Call(caller, client, work)
+        call.task.add_done_callback(lambda _: self._give_place_up(client))
+        client.when_alone = lambda: _end_later(call)
+        return await self._follow(call, listener)
 
     async def go_on(self, handle: str | None, answers: bytes | None, listener: Listener | None) -> Members | str | None:
         """The same of a call that waits; None where there is none of this handle."""
@@ -147,7 +162,7 @@ class ParkedCalls:
     def _park(self, call: _Call) -> str:
         handle = secrets.token_urlsafe(16)
         self._parked[handle] = call
-        self._room.enter()
+        self._take_place(call.client, call.caller)
         call.client.is_away = True
         call.task.add_done_callback(lambda task: self._ended(handle, task))
         return handle
@@ -160,12 +175,33 @@ class ParkedCalls:
         """The call of this handle, which waits here no more."""
         call = self._parked.pop(handle, None)
         if call is not None:
-            self._room.leave()
+            self._give_place_up(call.client)
         return call
 
-    def _has_room(self, caller: Who) -> bool:
-        own = sum(call.caller == caller for call in self._parked.values())
-        return own < MOST_PER_CALLER and self._room.is_left
+    def _has_place(self, client: AwayConversation, caller: Who) -> bool:
+        """Whether a call that asks may wait; its place is taken from now on."""
+        own = sum(other == caller for other in self._places.values())
+        if client not in self._places and (own >= MOST_PER_CALLER or not self._room.is_left):
+            return False
+        self._take_place(client, caller)
+        return True
+
+    def _take_place(self, client: AwayConversation, caller: Who) -> None:
+        if client not in self._places:
+            self._places[client] = caller
+            self._room.enter()
+
+    def _give_place_up(self, client: AwayConversation) -> None:
+        if self._places.pop(client, None) is not None:
+            self._room.leave()
+
+
+def _end_later(call: _Call) -> None:
+    def end() -> None:
+        if call.client.is_alone:
+            call.task.cancel()
+
+    asyncio.get_running_loop().call_later(ALONE_SECONDS, end)
 
 
 async def _ended_or_asks(call: _Call) -> None:

@@ -21,6 +21,8 @@ from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOU
 TASK_SECONDS = 30 * 86_400.0
 
 _UNKNOWN = "taskId is not one that this gateway gave to this client, or it is too old"
+# Told when the client asks about the task, where questions are checked and results are fitted.
+_OF_STATES = frozenset({"inputRequests", "result"})
 _encode = msgspec.json.Encoder().encode
 
 
@@ -73,7 +75,8 @@ class RelayedTasks:
         launch_key = self._gateway.launch_key(call.server)
         place = _encode(_Place(call.server, launch_key, call.tool, str(result.member("taskId")))).decode()
         sealed = self._states.seal("task", place, _binding(call.caller), TASK_SECONDS)
-        kept = passed_on(result, keeps={"resultType", "ttlMs"})
+        members = passed_on(result, keeps={"resultType", "ttlMs"})
+        kept = {name: value for name, value in members.items() if name not in _OF_STATES}
         return kept | {"taskId": msgspec.Raw(_encode(sealed))}
 
     async def asked(

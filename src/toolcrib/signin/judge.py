@@ -71,15 +71,15 @@ def tokens_in(said: Mapping[str, Any], now: float, *, before: Tokens | None = No
         refresh=_text(said.get("refresh_token")) or (before.refresh if before is not None else ""),
         scope=_text(said.get("scope")) or (before.scope if before is not None else ""),
         given_at=now,
-        expires_at=_expiry(said.get("expires_in"), now),
+        expires_at=expiry(said.get("expires_in"), now),
     )
 
 
-def _expiry(stated: Any, now: float) -> float | None:
+def expiry(stated: Any, now: float) -> float | None:
     """When it ends, of a number of seconds; some servers write it as text."""
     try:
         seconds = float(stated)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     # Nobody can mean a token that has ended already: such a number says nothing.
     return now + min(seconds, _LONGEST_LIFE_SECONDS) if seconds > 0 else None

@@ -22,6 +22,7 @@ _SHORTEST_SECONDS = 1.0
 _SLOWER_SECONDS = 5.0
 _USUAL_LIFE_SECONDS = 600.0
 _MOST_CHARACTERS = 300
+_LARGEST = 1e12
 
 Sleep = Callable[[float], Awaitable[None]]
 ShowCode = Callable[[str, str], Awaitable[None]]
@@ -60,7 +61,7 @@ async def device_tokens(
     pause = max(_number(given.get("interval"), _USUAL_SECONDS), _SHORTEST_SECONDS)
     deadline = now() + min(_number(given.get("expires_in"), _USUAL_LIFE_SECONDS), seconds)
     while now() < deadline:
-        await sleep(pause)
+        await sleep(min(pause, deadline - now()))
         said = await _answer(request, http, given["device_code"])
         if (tokens := tokens_in(said, now())) is not None:
             return tokens
@@ -106,4 +107,4 @@ def _refused(server: str, said: Mapping[str, Any]) -> SignInFailed:
 
 def _number(value: Any, usual: float) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and value > 0 else usual
+    return float(value) if is_number and 0 < value < _LARGEST else usual

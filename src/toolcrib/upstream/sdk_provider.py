@@ -10,6 +10,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
 from toolcrib.signin.challenge import joined_scopes
+from toolcrib.signin.judge import expiry
 from toolcrib.signin.record import Grant, Registration, Tokens
 from toolcrib.upstream.sign_in_wish import SignInWish
 
@@ -118,6 +119,6 @@ def tokens_of(given: OAuthToken, now: float) -> Tokens:
         access=given.access_token,
         refresh=given.refresh_token or "",
         given_at=now,
-        expires_at=now + given.expires_in if given.expires_in and given.expires_in > 0 else None,
+        expires_at=expiry(given.expires_in, now),
         scope=joined_scopes(given.scope or ""),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
+from toolcrib.errors import AuthenticationFailed, CallTimeout, ServerConnectionError, ToolcribError
 from toolcrib.model.call import TaskRequest, ToolCall, ToolResult
 from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
@@ -51,9 +51,9 @@ class SessionTasks:
                 try:
                     return await self._request(id, method, call, {"taskId": task.id, **more})
                 except SessionExpired:
-                    # Not to be begun anew on another connection: the server may still work on it.
-                    lost = "the server ended the session while it worked on this"
-                    raise ServerConnectionError(lost, server=self._server, sent=True) from None
+                    raise self._lost("the server ended the session while it worked on this") from None
+                except (ServerConnectionError, AuthenticationFailed) as trouble:
+                    raise self._lost(trouble.message, trouble.hint) from trouble
 
         awaited = AwaitedTask(task, call, ask, clock, era=self._envelope.era)
         try:
@@ -71,6 +71,10 @@ class SessionTasks:
                 return ToolResult(await self._request(self._next_id(), task.method, call, params))
         except TimeoutError:
             raise CallTimeout(f"no answer within {timeout_seconds:g} s", server=self._server) from None
+
+    def _lost(self, why: str, hint: str = "") -> ServerConnectionError:
+        """The call is not to be begun anew, whatever kept us from asking: the server may still work on it."""
+        return ServerConnectionError(why, server=self._server, sent=True, hint=hint)
 
     async def _request(self, id: int, method: str, call: ToolCall, params: Mapping[str, Any]) -> Json:
         headers = self._envelope.headers(method, str(params["taskId"]))
