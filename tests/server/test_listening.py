@@ -276,3 +276,15 @@ async def test_who_listens_no_longer_is_answered_though_the_server_has_forgotten
         await ann.listen(FILE)
         server.forget_sessions()
         assert await ann.ask("resources/unsubscribe", uri=FILE) == {}
+
+
+async def test_a_part_that_may_not_be_read_is_not_told_of() -> None:
+    server = shelf("legacy")
+    rules = (ToolRule(("resource:db://tables/books/secret*",), enabled=False),)
+    async with read_counter(server, tool_rules=rules) as gateway, listeners(gateway, "stdio", "legacy", 1) as (ann,):
+        await ann.listen("db://tables/books")
+        server.notify(UPDATED, {"uri": "db://tables/books/secret-plan"})
+        server.notify(UPDATED, {"uri": "db://tables/books/7"})
+        await eventually(lambda: addresses(ann.peer))
+
+    assert addresses(ann.peer) == ["db://tables/books/7"]
