@@ -278,6 +278,18 @@ async def test_a_link_in_a_result_can_be_read_by_its_caller(connect: Connect) ->
     assert after["contents"][0]["text"] == "content of memo://new/report"
 
 
+async def test_a_link_in_a_prompt_can_be_read_by_its_caller(connect: Connect) -> None:
+    server = library()
+    link = {"type": "resource_link", "uri": "memo://new/report", "name": "report"}
+    server.methods["prompts/get"] = lambda _: {"messages": [{"role": "user", "content": link}]}
+    async with read_counter(server) as gateway, connect(gateway) as client:
+        await client.hello()
+        await client.ask("prompts/get", name="library__picture")
+        after = await client.ask("resources/read", uri=link["uri"])
+
+    assert after["contents"][0]["text"] == "content of memo://new/report"
+
+
 async def test_a_rule_keeps_a_resource_from_list_and_read(connect: Connect) -> None:
     server = library()
     rules = (ToolRule(("resource:file:*", "prompt:picture", "resource:db://tables/secrets"), enabled=False),)
