@@ -203,6 +203,8 @@ async def test_items_are_known_at_the_next_start_without_a_server() -> None:
         ("resource:db://tables/{table}", "resource:db://tables/books"),
         ("resource:file:///etc/*", "resource:file:///work/../etc/passwd"),
         ("resource:file:///etc/*", "resource:file:///%65tc/passwd"),
+        ("resource:file:///etc/*", "resource:file:/etc/passwd"),
+        ("resource:file:///etc/*", "resource: file://localhost//etc/passwd"),
         ("prompt:*", "prompt:review"),
         ("*", "prompt:review"),
     ],
@@ -231,15 +233,40 @@ async def test_a_template_does_not_lead_to_what_a_rule_keeps_away() -> None:
     assert books == "content of db://tables/books"
 
 
+@pytest.mark.parametrize("rule", ["resource:file:///etc/*", "resource:file:///{+path}"])
+async def test_an_address_is_not_on_because_its_server_lists_it(rule: str) -> None:
+    server = library()
+    listed = {"uri": "file:///work/../etc/passwd", "name": "passwords"}
+    server.methods["resources/list"] = lambda _: {"resources": [listed]}
+    server.methods["resources/templates/list"] = lambda _: {
+        "resourceTemplates": [{"uriTemplate": "file:///{+path}", "name": "file"}]
+    }
+    async with read_counter(server, tool_rules=(ToolRule((rule,), enabled=False),)) as gateway:
+        answer = await execute(gateway, f"resource:{listed['uri']}")
+
+    assert answer["error"]["code"] == "TOOL_DISABLED"
+    assert server.count("resources/read") == 0
+
+
+async def test_an_endless_address_is_asked_of_nobody() -> None:
+    server = library()
+    async with read_counter(server) as gateway:
+        answer = await execute(gateway, f"resource:file:///{'x' * 10_000}")
+
+    assert answer["error"]["code"] == "TOOL_NOT_FOUND"
+    assert server.count("resources/read") == 0
+
+
 async def test_where_only_some_tools_are_allowed_items_are_off_unless_named() -> None:
     rules = (ToolRule(("borrow_book", "resource:file:///work/*"), enabled=True),)
     async with read_counter(library(), tool_rules=rules) as gateway:
         allowed = await execute(gateway, "resource:file:///work/new.txt")
         outside = await execute(gateway, "resource:file:///work/../etc/passwd")
+        hidden = await execute(gateway, "resource:file:///work/%3F/../../etc/passwd")
         prompt = await execute(gateway, "prompt:review", change="a")
 
     assert allowed == "content of file:///work/new.txt"
-    assert outside["error"]["code"] == prompt["error"]["code"] == "TOOL_DISABLED"
+    assert {one["error"]["code"] for one in (outside, hidden, prompt)} == {"TOOL_DISABLED"}
 
 
 async def test_the_entrys_own_lists_hold_for_items_too() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import pytest
+from mcp.server.connection import Connection, NotifyOnlyOutbound
 
 from tests.fakes import FakeServer, eventually
 from tests.gateways import read_counter
@@ -15,7 +18,11 @@ from tests.items import PICTURE, README, library
 from tests.server.stdio_peers import OurPeer, SdkPeer, sdk_peer
 from tests.server.test_native_methods import META, NativeClient
 from toolcrib import Gateway
+from toolcrib.model.caller import LIBRARY
 from toolcrib.model.tool_rule import ToolRule
+from toolcrib.server.http_listening import HttpListening
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.server.session_journal import Journal, Progress
 
 PAIRS = [
@@ -247,3 +254,37 @@ async def test_a_stream_that_a_new_server_ends_is_opened_again() -> None:
         await eventually(lambda: addresses(ann.peer))
 
     assert addresses(ann.peer) == [FILE]
+
+
+async def test_a_client_of_the_sdk_that_is_gone_is_forgotten() -> None:
+    async with read_counter(shelf("legacy")) as gateway:
+        listening = HttpListening(MetaTools(gateway).native)
+        connection = Connection(NotifyOnlyOutbound(None), protocol_version="2025-11-25")  # type: ignore[arg-type]
+        first = listening.greet(connection, Request(LIBRARY))
+        assert listening.greet(connection, Request(LIBRARY)) is first
+        await connection.exit_stack.aclose()
+        gone = ref(connection)
+        del connection, first
+        gc.collect()
+
+        assert gone() is None
+
+
+async def test_who_listens_no_longer_is_answered_though_the_server_has_forgotten_us() -> None:
+    server = shelf("legacy")
+    async with read_counter(server) as gateway, listeners(gateway, "stdio", "legacy", 1) as (ann,):
+        await ann.listen(FILE)
+        server.forget_sessions()
+        assert await ann.ask("resources/unsubscribe", uri=FILE) == {}
+
+
+async def test_a_part_that_may_not_be_read_is_not_told_of() -> None:
+    server = shelf("legacy")
+    rules = (ToolRule(("resource:db://tables/books/secret*",), enabled=False),)
+    async with read_counter(server, tool_rules=rules) as gateway, listeners(gateway, "stdio", "legacy", 1) as (ann,):
+        await ann.listen("db://tables/books")
+        server.notify(UPDATED, {"uri": "db://tables/books/secret-plan"})
+        server.notify(UPDATED, {"uri": "db://tables/books/7"})
+        await eventually(lambda: addresses(ann.peer))
+
+    assert addresses(ann.peer) == ["db://tables/books/7"]

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import mcp_types as types
 import pytest
 
 from tests.fakes import MODERN, FakeServer, tool
@@ -212,6 +213,45 @@ async def test_two_servers_with_one_uri_are_both_readable(connect: Connect) -> N
     assert unclear["data"] == {"uri": "db://tables/books", "servers": ["library", "annex"]}
 
 
+async def test_two_servers_whose_names_differ_in_capitals_only_are_told_apart(connect: Connect) -> None:
+    first, second = library("Shelf"), library("shelf")
+    async with read_counter(first, second) as gateway, connect(gateway) as client:
+        await client.hello()
+        address = (await client.ask("resources/list"))["resources"][2]["uri"]
+        await client.ask("resources/read", uri=address)
+
+    assert (first.count("resources/read"), second.count("resources/read")) == (0, 1)
+
+
+ODD_DEFINITIONS = (
+    {"description": None, "arguments": "none", "title": 5},
+    {"arguments": [{"name": 1}, 5, {"name": "a", "required": "yes"}, {"name": "b"}]},
+    {"icons": {}, "_meta": [], "annotations": 7, "size": "large", "mimeType": 1},
+    {"icons": [{"src": 1}], "annotations": {"audience": ["everybody"], "priority": 9}, "size": -1.5},
+)
+
+
+@pytest.mark.parametrize("odd", ODD_DEFINITIONS)
+async def test_an_odd_definition_of_one_server_does_not_spoil_the_lists_of_all(
+    connect: Connect, odd: dict[str, Any]
+) -> None:
+    hostile = library("odd")
+    hostile.methods["prompts/list"] = lambda _: {"prompts": [{**odd, "name": "odd"}]}
+    hostile.methods["resources/list"] = lambda _: {"resources": [{**odd, "uri": "odd://1"}]}
+    hostile.methods["resources/templates/list"] = lambda _: {"resourceTemplates": [{**odd, "uriTemplate": "odd://{x}"}]}
+    async with read_counter(library(), hostile) as gateway, connect(gateway) as client:
+        await client.hello()
+        prompts = types.ListPromptsResult.model_validate(await client.ask("prompts/list"), strict=True)
+        resources = types.ListResourcesResult.model_validate(await client.ask("resources/list"))
+        templates = types.ListResourceTemplatesResult.model_validate(await client.ask("resources/templates/list"))
+        said = [one for one in await client.all("prompts/list", "prompts") if one["name"] == "odd__odd"]
+
+    assert [one.name for one in prompts.prompts] == ["library__review", "library__picture", "odd__odd"]
+    assert [one.uri for one in resources.resources][2:] == ["odd://1"]
+    assert [one.uri_template for one in templates.resource_templates][2:] == ["odd://{x}"]
+    assert None not in said[0].values()
+
+
 async def test_an_address_that_leads_nowhere_is_told_as_each_era_does(connect_each: Connect) -> None:
     async with read_counter(library()) as gateway, connect_each(gateway) as client:
         await client.hello()
@@ -235,6 +275,18 @@ async def test_a_link_in_a_result_can_be_read_by_its_caller(connect: Connect) ->
         after = await client.ask("resources/read", uri=link["uri"])
 
     assert before["data"] == {"uri": link["uri"]}
+    assert after["contents"][0]["text"] == "content of memo://new/report"
+
+
+async def test_a_link_in_a_prompt_can_be_read_by_its_caller(connect: Connect) -> None:
+    server = library()
+    link = {"type": "resource_link", "uri": "memo://new/report", "name": "report"}
+    server.methods["prompts/get"] = lambda _: {"messages": [{"role": "user", "content": link}]}
+    async with read_counter(server) as gateway, connect(gateway) as client:
+        await client.hello()
+        await client.ask("prompts/get", name="library__picture")
+        after = await client.ask("resources/read", uri=link["uri"])
+
     assert after["contents"][0]["text"] == "content of memo://new/report"
 
 

@@ -12,6 +12,7 @@ from toolcrib.model.items import RESOURCE
 from toolcrib.model.visible_tool import reference
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.lookup import admitted
+from toolcrib.workspace.readable import found
 
 # Somebody is typing: a suggestion that comes later is of no use.
 COMPLETION_SECONDS = 5.0
@@ -52,13 +53,20 @@ class ServerItems:
             answer = ToolResult(await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS))
         except CallTimeout:
             return NO_COMPLETION
-        found = answer.member("completion") if answer.is_object else None
-        return found if isinstance(found, dict) else NO_COMPLETION
+        given_values = answer.member("completion") if answer.is_object else None
+        return given_values if isinstance(given_values, dict) else NO_COMPLETION
 
     async def subscribe(self, server: str, uri: str, hear: Hear, caller: Caller) -> Leave:
         """Hear of a resource from now on; gives what ends that."""
         call = self._call(server, f"{RESOURCE}{uri}", caller)
-        return await self._connections.subscribe(call, uri, hear)
+
+        def hear_if_allowed(updated: str) -> None:
+            # It may be a part of what was asked about, and rules may be others by now.
+            visible = found(self._view, server, f"{RESOURCE}{updated}", caller)
+            if visible is not None and visible.enabled:
+                hear(updated)
+
+        return await self._connections.subscribe(call, uri, hear_if_allowed)
 
     def _call(self, server: str, name: str, caller: Caller) -> ToolCall:
         """The call that would get the item: whatever else is asked goes the same way."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
-from urllib.parse import unquote
 
 import msgspec
 
@@ -25,7 +23,6 @@ _NAMED_BY: Mapping[ItemKind, tuple[str, str]] = {
     "resource": (RESOURCE, "uri"),
     "template": (RESOURCE, "uriTemplate"),
 }
-_PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?([^?#]*)(.*)", re.DOTALL)
 _READING = {"readOnlyHint": True, "idempotentHint": True}
 _encode = msgspec.json.Encoder().encode
 
@@ -79,32 +76,6 @@ def request_of(kind: ItemKind, name: str, raw_arguments: bytes) -> tuple[str, by
         return "resources/read", b'"uri":%b' % _encode(name)
     method = "prompts/get" if kind == "prompt" else "tools/call"
     return method, b'"name":%b,"arguments":%b' % (_encode(name), raw_arguments)
-
-
-def spellings(uri: str) -> tuple[str, ...]:
-    """An address as it is written, and as it is meant where that differs: `file:///work/../etc/x` is `file:///etc/x`."""
-    plain = _plain(uri)
-    return (uri,) if plain == uri else (uri, plain)
-
-
-def _plain(uri: str) -> str:
-    found = _PARTS.fullmatch(unquote(uri))
-    if found is None:
-        return uri
-    scheme, host, path, rest = found.groups(default="")
-    return f"{scheme.lower()}:{host.lower()}{_without_dots(path)}{rest}"
-
-
-def _without_dots(path: str) -> str:
-    if "/." not in path and not path.startswith("."):
-        return path
-    kept: list[str] = []
-    for segment in path.split("/"):
-        if segment == ".." and len(kept) > 1:
-            kept.pop()
-        elif segment not in (".", ".."):
-            kept.append(segment)
-    return "/".join(kept)
 
 
 def _prompt_schema(arguments: object) -> Mapping[str, Any]:

@@ -10,12 +10,15 @@ from urllib.parse import quote
 
 MOST_CHARACTERS = 2_048
 MOST_EXPRESSIONS = 32
+# Nobody asks for longer ones in earnest.
+MOST_ADDRESS_CHARACTERS = 8_192
 _PARSED_TEMPLATES = 512
+_READ_ADDRESSES = 16
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _NAMES = re.compile(r"[A-Za-z0-9_.%]+(?:,[A-Za-z0-9_.%]+)*")
 _RESERVED = ":/?#[]@!$&'()*+,;="
-_NOT_IN_A_SEGMENT = re.compile(r"[/?#]")
+_SEPARATORS = "/?#"
 
 
 class OddTemplate(ValueError):
@@ -79,32 +82,61 @@ def expanded(template: str, values: Mapping[str, str]) -> str:
 
 
 def matches(template: str, uri: str) -> bool:
-    """Whether an address may be one of the template's; of an odd one, whether it begins as the template does.
+    """Whether an address may be one of the template's; of an odd or very long one, whether it begins alike.
 
     Rather too often than too seldom: who may not use a template must not get what it stands for in another way.
     """
+    beginning = template.partition("{")[0]
+    if not uri.startswith(beginning):
+        return False
     try:
         parts = _parsed(template)
     except OddTemplate:
-        return uri.startswith(template.partition("{")[0])
-    # All places up to which the parts so far may reach, so that no template takes longer than its length times the address's.
-    places = {0}
-    for part in parts:
-        places = set(_after_text(part, uri, places) if isinstance(part, str) else _after(part, uri, places))
-    return len(uri) in places
+        return True
+    return len(uri) > MOST_ADDRESS_CHARACTERS or _address(uri).fits(parts)
 
 
-def _after_text(text: str, uri: str, places: Iterable[int]) -> Iterator[int]:
-    return (place + len(text) for place in places if uri.startswith(text, place))
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """An address whose places are the bits of numbers, so that all places are looked at in one step.
+
+    A hostile template could otherwise hold everybody up: there may be thousands, each with many ways to fit.
+    """
+
+    length: int
+    characters: Mapping[str, int]
+    in_segments: int
+
+    def fits(self, parts: Iterable[_Part]) -> bool:
+        places = 1  # up to which the parts so far may reach
+        for part in parts:
+            places = self._after_text(part, places) if isinstance(part, str) else self._after(part.style, places)
+            if not places:
+                return False
+        return bool(places >> self.length)
+
+    def _after_text(self, text: str, places: int) -> int:
+        for character in text:
+            places = (places & self.characters.get(character, 0)) << 1
+            if not places:
+                break
+        return places
+
+    def _after(self, style: _Style, places: int) -> int:
+        if style.stays_in_segment:
+            # The sum carries each place on to the end of its segment.
+            return (((places & self.in_segments) + self.in_segments) ^ self.in_segments) | places
+        first = places & -places
+        return ((2 << self.length) - 1) & -first
 
 
-def _after(part: _Expression, uri: str, places: Iterable[int]) -> Iterator[int]:
-    reached = -1
-    for place in sorted(places):
-        if place > reached:
-            stop = _NOT_IN_A_SEGMENT.search(uri, place) if part.style.stays_in_segment else None
-            reached = len(uri) if stop is None else stop.start()
-            yield from range(place, reached + 1)
+@lru_cache(maxsize=_READ_ADDRESSES)
+def _address(uri: str) -> _Address:
+    characters: dict[str, int] = {}
+    for place, character in enumerate(uri):
+        characters[character] = characters.get(character, 0) | 1 << place
+    separators = sum(characters.get(one, 0) for one in _SEPARATORS)
+    return _Address(len(uri), characters, ((1 << len(uri)) - 1) ^ separators)
 
 
 @lru_cache(maxsize=_PARSED_TEMPLATES)

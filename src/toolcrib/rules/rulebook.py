@@ -10,6 +10,7 @@ from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.tool_rule import ToolRule
+from toolcrib.rules.pattern import MAX_NAME_CHARACTERS
 from toolcrib.rules.review import review
 from toolcrib.rules.rule import CompiledRule, compile_rules
 
@@ -53,7 +54,8 @@ class RuleBook:
         decision = self._remembered.get(asked)
         if decision is None:
             decision = self._work_out(*asked)
-            self._remember(asked, decision)
+            if len(tool) <= MAX_NAME_CHARACTERS:  # addresses have no end, and what no pattern reads is soon decided
+                self._remember(asked, decision)
         if not own_tags:
             return decision
         tags = tuple(dict.fromkeys((*own_tags, *decision.tags)))

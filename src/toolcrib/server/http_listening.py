@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from mcp.server.connection import Connection
 
@@ -15,19 +14,21 @@ from toolcrib.server.request_params import RequestParams, require
 from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
 
+_STATE = "toolcrib.listening"
+
 
 class HttpListening:
     """The subscriptions of clients of the handshake era, each for as long as its session lasts."""
 
     def __init__(self, native: NativeMethods) -> None:
         self._native = native
-        self._clients: WeakKeyDictionary[Connection, ListeningClient] = WeakKeyDictionary()
         self._telling: set[asyncio.Task[None]] = set()
 
     def greet(self, connection: Connection, request: Request) -> ListeningClient:
         """The client of a session, who is told of changed lists without asking."""
-        known = self._clients.get(connection)
-        if known is not None:
+        # Kept with the connection: each holds the other, so that anywhere else both would stay for ever.
+        known = connection.state.get(_STATE)
+        if isinstance(known, ListeningClient):
             return known
 
         def tell(method: str, params: Mapping[str, Any]) -> None:
@@ -36,7 +37,7 @@ class HttpListening:
             task.add_done_callback(self._told)
 
         client = ListeningClient(self._native, request, tell, lists=self._native.lists_told())
-        self._clients[connection] = client
+        connection.state[_STATE] = client
         connection.exit_stack.push_async_callback(client.close)
         return client
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -128,7 +128,7 @@ class NativeMethods:
         """Remember where addresses in a result came from, so that the caller can read them."""
         if _LINK not in bytes(result.raw):
             return
-        for block in result.content:
+        for block in (*result.content, *_in_messages(result)):
             if block.get("type") == "resource_link" and isinstance(block.get("uri"), str):
                 self._links.note((caller.key, caller.session), block["uri"], server)
 
@@ -237,7 +237,16 @@ class NativeMethods:
             raise RpcError(INTERNAL_ERROR, "the server gave nothing")
         if not outcome.result.is_complete:
             return interim_members(outcome.result)
+        self.note_links(outcome.result, asked.server, request.caller)
         return passed_on(outcome.result, keeps=CACHE_HINTS if request.is_modern else ())
+
+
+def _in_messages(result: ToolResult) -> Iterator[Mapping[str, Any]]:
+    """The content of the messages of a prompt."""
+    messages = result.member("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and isinstance(message.get("content"), dict):
+            yield message["content"]
 
 
 def _completes(capabilities: Mapping[str, Any]) -> bool:

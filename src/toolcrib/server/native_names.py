@@ -10,7 +10,9 @@ from urllib.parse import quote, unquote
 
 from toolcrib.model.caller import Caller
 from toolcrib.model.items import item_title, own_name
+from toolcrib.model.uri_template import MOST_ADDRESS_CHARACTERS
 from toolcrib.model.visible_tool import VisibleTool
+from toolcrib.server.native_definitions import readable_definition
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.readable import templates_for
 
@@ -48,7 +50,7 @@ class Offered:
 
 def listed(public: str, visible: VisibleTool) -> Mapping[str, Any]:
     """The server's own definition under the name that clients get, with the server before its title."""
-    definition, server = visible.tool.definition, visible.tool.server
+    definition, server = readable_definition(visible.tool.definition), visible.tool.server
     kind = visible.tool.kind
     title = f"{server}: {item_title(definition) or own_name(kind, definition)}"
     if kind == "prompt":
@@ -65,6 +67,8 @@ class SeenLinks:
         self._links: OrderedDict[Who, OrderedDict[str, str]] = OrderedDict()
 
     def note(self, who: Who, uri: str, server: str) -> None:
+        if len(uri) > MOST_ADDRESS_CHARACTERS:
+            return
         own = self._links.setdefault(who, OrderedDict())
         own[uri] = server
         own.move_to_end(uri)
@@ -84,7 +88,9 @@ def own_address(uri: str, view: CatalogView) -> tuple[str, str] | None:
     if not uri.lower().startswith(OWN_SCHEME):
         return None
     named, _, rest = uri[len(OWN_SCHEME) :].partition("/")
-    server = next((name for name in view.specs if name.lower() == named.lower()), None)
+    # Clients may write a host in small letters; two servers may differ in nothing else.
+    alike = (name for name in view.specs if name.lower() == named.lower())
+    server = named if named in view.specs else next(alike, None)
     # An address that was put in as it is has its colon still.
     return None if server is None else (server, rest if ":" in rest else unquote(rest))
 

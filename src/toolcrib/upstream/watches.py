@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 
 from toolcrib.errors import ToolcribError
+from toolcrib.upstream.link import SessionExpired
 from toolcrib.upstream.session import Session
 
 log = logging.getLogger(__name__)
@@ -66,8 +67,8 @@ class Watches:
             return
         try:
             await session.ask("resources/unsubscribe", {"uri": uri}, SUBSCRIBE_SECONDS)
-        except ToolcribError as trouble:
-            log.debug("%s: not unsubscribed: %s", self._server, trouble.message)
+        except (ToolcribError, SessionExpired) as trouble:
+            log.debug("%s: not unsubscribed: %s", self._server, trouble)
 
     async def take_up(self, session: Session) -> None:
         """Subscribe again on a new link."""
@@ -77,8 +78,8 @@ class Watches:
         for uri in list(self._watchers):
             try:
                 await self.begin(session, uri)
-            except ToolcribError as trouble:
-                log.warning("%s: no longer heard about %s: %s", self._server, uri, trouble.message)
+            except (ToolcribError, SessionExpired) as trouble:
+                log.warning("%s: no longer heard about %s: %s", self._server, uri, trouble)
 
     def stop(self) -> None:
         """The link is gone."""

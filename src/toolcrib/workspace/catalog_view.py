@@ -10,9 +10,10 @@ from typing import Any
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.store import ServerRecord
+from toolcrib.model.address_spellings import spellings
 from toolcrib.model.availability import ENABLED, Availability
 from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller
-from toolcrib.model.items import name_on_server
+from toolcrib.model.items import RESOURCE, name_on_server
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
@@ -200,10 +201,18 @@ class CatalogView:
     def _visible(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> VisibleTool:
         public = tool if spec is None else public_tool(tool, spec, own_name)
         decision = self.rules.decide(public.server, public.name, is_item=public.kind != "tool")
-        refusal = _listed_off(spec, tool.name)
+        refusal = _listed_off(spec, tool.name) or self._denied_otherwise(tool, spec)
         is_on = decision.enabled and not refusal
         availability = self._review(tool, spec) if is_on else Availability("disabled", refusal or decision.reason)
         return VisibleTool(public, name_on_server(tool.kind, tool.name), availability, decision.tags, spec)
+
+    def _denied_otherwise(self, tool: Tool, spec: ServerSpec | None) -> str:
+        """Why a resource may not be read whose address is another way to write one that is kept away; or nothing."""
+        if spec is None or tool.kind != "resource":
+            return ""
+        others = spellings(name_on_server(tool.kind, tool.name))[1:]
+        denied = next((uri for uri in others if self.is_denied(spec, f"{RESOURCE}{uri}")), None)
+        return "" if denied is None else f"it is another way to write {denied}, which is off"
 
     def _review(self, tool: Tool, spec: ServerSpec | None) -> Availability:
         """Whether it is the tool that a person agreed to, where one had to."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from toolcrib.model.address_spellings import spellings
 from toolcrib.model.caller import LIBRARY, Caller
-from toolcrib.model.items import RESOURCE, spellings
+from toolcrib.model.items import RESOURCE
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.model.uri_template import matches
+from toolcrib.model.uri_template import MOST_ADDRESS_CHARACTERS, matches
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.workspace.catalog_view import CatalogView
 
@@ -16,15 +17,19 @@ from toolcrib.workspace.catalog_view import CatalogView
 def found(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool | None:
     """What a server has under this name; any address of a server that has resources counts as one of them."""
     visible = view.find(server, tool, caller)
-    if visible is not None or not tool.startswith(RESOURCE):
+    if visible is None and tool.startswith(RESOURCE):
+        return readable(view, server, tool.removeprefix(RESOURCE), caller)
+    if visible is None or visible.spec is None or visible.tool.kind != "resource" or not visible.enabled:
         return visible
-    return readable(view, server, tool.removeprefix(RESOURCE), caller)
+    templates = (one for uri in spellings(visible.upstream_name) for one in templates_for(view, server, uri, caller))
+    denied = next((one for one in templates if _is_denied(view, visible.spec, one)), None)
+    return visible if denied is None else replace(visible, availability=denied.availability)
 
 
 def readable(view: CatalogView, server: str, uri: str, caller: Caller = LIBRARY) -> VisibleTool | None:
-    """A resource that is not in the server's list, as the rules leave it; None where the server has no resources."""
+    """A resource that is not in the server's list, as the rules leave it; None where the server has no resources, or none so long."""
     spec = view.specs.get(server)
-    if spec is None or not offers_resources(view, server):
+    if spec is None or len(uri) > MOST_ADDRESS_CHARACTERS or not offers_resources(view, server):
         return None
     resource = _resource(server, uri)
     verdicts = [_verdict(view, spec, spelling, caller) for spelling in spellings(uri)]
@@ -51,9 +56,13 @@ def _verdict(view: CatalogView, spec: ServerSpec, uri: str, caller: Caller) -> V
     listed = view.find(spec.name, RESOURCE + uri, caller)
     written = listed or view.judged(_resource(spec.name, uri), spec, caller)
     candidates = [written, *templates_for(view, spec.name, uri, caller)]
-    denied = [one for one in candidates if not one.enabled and view.is_denied(spec, one.tool.name)]
+    denied = [one for one in candidates if _is_denied(view, spec, one)]
     allowed = [one for one in candidates if one.enabled]
     return next(iter([*denied, *allowed]), written)
+
+
+def _is_denied(view: CatalogView, spec: ServerSpec, one: VisibleTool) -> bool:
+    return not one.enabled and view.is_denied(spec, one.tool.name)
 
 
 def _resource(server: str, uri: str) -> Tool:
