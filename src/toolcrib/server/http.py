@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
@@ -111,10 +111,11 @@ class BesideMcp:
     def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
         self._app = app
         self._router = Router(routes, redirect_slashes=False)
-        self._paths = frozenset(route.path for route in routes)
+        self._routes = routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_ours = scope["type"] == "http" and scope["path"] in self._paths
+        # As a router sees it: below the path at which somebody else's program has us.
+        is_ours = scope["type"] == "http" and any(route.matches(scope)[0] != Match.NONE for route in self._routes)
         await (self._router if is_ours else self._app)(scope, receive, send)
 
 
