@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from starlette.types import Receive, Scope, Send
 from tests.fakes import eventually
 from tests.signin.house import House, error_of, said, soon_said
 from tests.upstream.http_servers import SdkServer, serve, unused_address
+from toolcrib.config.load import load_settings
+from toolcrib.engine.sign_ins import SignIns
 from toolcrib.signin.record import Endpoints
 
 CALLING = Path(__file__).parent / "programs" / "calling.py"
@@ -233,6 +236,29 @@ async def test_tokens_that_could_not_be_written_down_are_used_and_written_later(
         assert await said(gateway) == {"text": "hello"}
     assert (house.renewals, house.authority.reused) == (2, 0)
     assert house.tokens.refresh in house.authority.grants
+
+
+async def test_tokens_that_could_not_be_written_down_do_not_undo_a_sign_out(house: House) -> None:
+    # Its service can't be told of a sign-out, so that the tokens would still be good.
+    record = house.sign_in(life=-10)
+    house.store.put(msgspec.structs.replace(record, endpoints=Endpoints(token=record.endpoints.token)))
+    kept = house.paths.sign_ins_dir
+    house.authority.slow = asyncio.Event()
+    async with asyncio.timeout(30), house.gateway() as gateway:
+        call = asyncio.create_task(said(gateway))
+        await eventually(lambda: house.renewals == 1)
+        kept.rename(kept.with_name("aside"))
+        kept.write_text("a file where the folder was")
+        house.authority.slow.set()
+        assert await call == {"text": "hello"}
+        kept.unlink()
+        kept.with_name("aside").rename(kept)
+        settings = load_settings(house.configure(), env=os.environ)
+        await SignIns(settings, house.paths, os.environ).sign_out(settings.servers[0])
+        house.authority.access.clear()
+        assert (await error_of(gateway)).code == "SIGN_IN_REQUIRED"
+    assert house.record is not None
+    assert house.record.tokens is None
 
 
 async def test_a_server_of_the_oldest_transport_is_signed_in_to_as_well(house: House) -> None:

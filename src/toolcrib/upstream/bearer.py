@@ -52,6 +52,8 @@ class Bearer:
         self._now = now
         self._record: SignIn | None = None
         self._unsaved: SignIn | None = None
+        # The token in the store that it takes the place of.
+        self._replaced = ""
         self._looked_at = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[Unavailable | None] | None = None
@@ -69,10 +71,12 @@ class Bearer:
     async def look(self) -> None:
         """Take over what is kept now, by whichever process; raises StoreUnavailable."""
         self._looked_at = self._now()
-        if self._unsaved is not None:
-            # What the store has is older than what we were given since, and may be good for nothing any more.
-            await self._save(self._unsaved)
-        self._take(await asyncio.to_thread(self._store.get, self._key))
+        kept, unsaved = await asyncio.to_thread(self._store.get, self._key), self._unsaved
+        if unsaved is not None and self._is_older(kept):
+            await self._save(unsaved)
+            kept = unsaved
+        self._unsaved = None
+        self._take(kept)
 
     def cover_in(self, masker: Masker) -> None:
         """Have this masker know our tokens, now and later."""
@@ -200,6 +204,7 @@ class Bearer:
                 return verdict
             # Even if it can't be written down now, it is what counts.
             self._take(verdict.record)
+            self._replaced = stale.access
             try:
                 await self._save(verdict.record)
             except StoreUnavailable as problem:
@@ -207,6 +212,10 @@ class Bearer:
             return None
         finally:
             await asyncio.to_thread(lock.__exit__, None, None, None)
+
+    def _is_older(self, kept: SignIn | None) -> bool:
+        """Whether what the store has is what we have renewed since, and not what somebody did who signed in or out meanwhile."""
+        return kept is None or (kept.tokens is not None and kept.tokens.access == self._replaced)
 
     async def _save(self, record: SignIn) -> None:
         self._unsaved = record
