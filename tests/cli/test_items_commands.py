@@ -7,7 +7,9 @@ import time
 import pytest
 
 from tests.cli.machine import Machine
-from tests.items import README, REVIEW, TABLE
+from tests.gateways import read_counter
+from tests.items import README, REVIEW, TABLE, library
+from toolcrib.cli.asked import Asked, typed
 from toolcrib.config.load import load_settings
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -61,3 +63,17 @@ def test_the_kind_narrows_a_search_on_the_command_line(stocked: Machine) -> None
     found = stocked.run("search", "kind:resource", "--json").json
 
     assert [one["tool"] for one in found["results"]] == ["resource:file:///work/README.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("resource:db://tables/{table}", "table"), ("prompt:review", "change")],
+    ids=["template", "prompt"],
+)
+async def test_words_for_an_item_are_texts_also_where_they_look_like_numbers(name: str, key: str) -> None:
+    async with read_counter(library()) as gateway:
+        asked = await typed(gateway, Asked("library", name, {}, [f"{key}=7"], is_streamed=False))
+        answer = await gateway.execute_tool(asked.server, asked.tool, asked.arguments)
+
+    assert asked.arguments == {key: "7"}
+    assert answer.error is None

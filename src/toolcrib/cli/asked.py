@@ -15,6 +15,7 @@ from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.config.paths import expanded
 from toolcrib.errors import ValidationError
 from toolcrib.gateway import Gateway
+from toolcrib.model.items import item_schema
 
 MOST_ARGUMENT_BYTES = 16 * 1024 * 1024
 
@@ -45,7 +46,8 @@ async def typed(gateway: Gateway, asked: Asked) -> Asked:
     details = await gateway.get_tool_details(asked.server, asked.tool)
     if details is None or not details.enabled:
         return asked
-    schema = details.definition.get("inputSchema")
+    is_tool = details.kind == "tool"
+    schema = details.definition.get("inputSchema") if is_tool else item_schema(details.kind, details.definition)
     typed = arguments_of(asked.pairs, asked.arguments, schema if isinstance(schema, dict) else {})
     return replace(asked, arguments=typed)
 
