@@ -28,6 +28,34 @@ def test_a_pattern_is_compared_with_the_name_of_an_item(pattern: str, name: str,
     assert rules.decide("github", name, is_item=True).enabled is not is_about
 
 
+@pytest.mark.parametrize(
+    ("pattern", "name", "is_open"),
+    [
+        ("*", "resource:file:///etc/passwd", True),
+        ("github:*", "resource:file:///etc/passwd", True),
+        ("resource:file:*", "resource:file:///etc/passwd", True),
+        ("/^(prompt|resource):/", "prompt:review", True),
+        ("*passwd", "resource:file:///etc/passwd", True),
+        ("github:review", "prompt:review", True),
+        ("*source*", "resource:file:///etc/passwd", False),
+        ("/source/", "resource:file:///etc/passwd", False),
+        ("github:*source*", "resource:file:///etc/passwd", False),
+        ("prompt*", "prompt:review", False),
+    ],
+)
+def test_a_word_that_is_in_the_kind_alone_opens_nothing(pattern: str, name: str, *, is_open: bool) -> None:
+    rules = RuleBook([ToolRule((pattern,), enabled=True)])
+
+    assert rules.decide("github", name, is_item=True).enabled is is_open
+
+
+@pytest.mark.parametrize("pattern", ["resource*", "*passwd", "github:*passwd", "/resource/"])
+def test_what_keeps_away_is_compared_with_and_without_the_kind(pattern: str) -> None:
+    rules = RuleBook([ToolRule((pattern,), enabled=False)])
+
+    assert not rules.decide("github", "resource:file:///etc/passwd", is_item=True).enabled
+
+
 def test_a_tool_does_not_pass_for_a_prompt_by_its_name() -> None:
     rules = RuleBook([ToolRule(("prompt:*",), enabled=True)])
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from toolcrib.foreign_regex import BadExpression, compile_foreign
+from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.rules.glob import PatternError, glob_to_regex
 
 MAX_PATTERN_CHARACTERS = 1_024
@@ -22,6 +23,7 @@ _GROUP_COLON = re.compile(r"\(\?[A-Za-z-]*:")
 
 _log = logging.getLogger(__name__)
 
+_KINDS = tuple(prefix.removesuffix(":") for prefix in ITEM_PREFIXES)
 Find = Callable[[str], bool]
 
 
@@ -58,16 +60,15 @@ class Pattern:
             return cls(text, negated=negated, find=find, is_regex=True, reads_server=reads_server)
         return cls(text, negated=negated, find=_compile_glob(body), is_regex=False, reads_server=":" in body)
 
-    def matches(self, server: str, tool: str, *, is_item: bool = False) -> bool:
+    def matches(self, server: str, tool: str, *, is_item: bool = False, blocks: bool = True) -> bool:
         """Whether the pattern fits this tool; raises PatternUndecided when that would take too long to find out.
 
-        Of what `is_item` the name begins with its kind, as in `prompt:review`.
+        Of what `is_item` the name begins with its kind, as in `prompt:review`; `blocks` says whether it is kept away where
+        the pattern fits, or let through.
         """
         if self.is_off or len(server) + len(tool) > MAX_NAME_CHARACTERS:
             raise PatternUndecided(self.text)
-        if not self._reads_server:
-            return self._try(tool)
-        subjects = _item_subjects(server, tool) if is_item else self._subjects(server, tool)
+        subjects = self._item_subjects(server, tool, blocks=blocks) if is_item else self._subjects(server, tool)
         return any(self._try(subject) for subject in subjects)
 
     @property
@@ -75,7 +76,22 @@ class Pattern:
         """Whether the pattern ran out of time too often and is no longer tried."""
         return self._timeouts >= MAX_TIMEOUTS
 
+    def _item_subjects(self, server: str, name: str, *, blocks: bool) -> tuple[str, ...]:
+        """What is compared for an item: `prompt:*` means prompts, `github:*` all of that server, `*review*` what is called so.
+
+        A word of the kind alone lets nothing through: `*source*`, meant for tools, must not open every resource.
+        """
+        whole, bare = _without_braces(name), _without_braces(name.partition(":")[2])
+        if not self._reads_server:
+            return (*bare, *whole) if blocks else bare
+        of_server = tuple(f"{server}:{one}" for one in bare)
+        if blocks or any(kind in self.text for kind in _KINDS):
+            return (*of_server, *whole, *(f"{server}:{one}" for one in whole))
+        return of_server
+
     def _subjects(self, server: str, tool: str) -> tuple[str, ...]:
+        if not self._reads_server:
+            return (tool,)
         # A tool that puts another server's name into its own must not pass for that server's tool.
         if self._is_regex and ":" not in tool:
             return (tool, f"{server}:{tool}")
@@ -94,14 +110,10 @@ class Pattern:
             raise PatternUndecided(self.text) from None
 
 
-def _item_subjects(server: str, name: str) -> tuple[str, ...]:
-    """What a pattern with a colon is compared with: `prompt:*` means prompts, `github:*` all of that server.
-
-    A template is also compared without its braces, since those of a glob stand for what is in them.
-    """
+def _without_braces(name: str) -> tuple[str, ...]:
+    """A name, and one of a template also without its braces, since those of a glob stand for what is in them."""
     plain = name.replace("{", "").replace("}", "")
-    names = (name,) if plain == name else (name, plain)
-    return (*names, *(f"{server}:{one}" for one in names))
+    return (name,) if plain == name else (name, plain)
 
 
 def _compile_regex(source: str, flags: str, text: str) -> Find:

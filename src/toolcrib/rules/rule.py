@@ -41,9 +41,9 @@ class CompiledRule:
             return False
         # A pattern without an answer must block: it counts towards a rule that denies, against one that allows.
         denies = self.rule.enabled is False
-        if _any_fits(self.negatives, server, tool, undecided=not denies, is_item=is_item):
+        if _any_fits(self.negatives, server, tool, blocks=not denies, is_item=is_item):
             return False
-        return not positives or _any_fits(positives, server, tool, undecided=denies, is_item=is_item)
+        return not positives or _any_fits(positives, server, tool, blocks=denies, is_item=is_item)
 
     def covers(self, server: str) -> bool:
         """Whether the rule's `server` field lets this server through."""
@@ -51,7 +51,7 @@ class CompiledRule:
             return True
         if self._server_glob is None:
             return self.rule.server == server
-        return _fits(self._server_glob, "", server, undecided=self.rule.enabled is False)
+        return _fits(self._server_glob, "", server, blocks=self.rule.enabled is False)
 
 
 def compile_rules(rules: Iterable[ToolRule]) -> tuple[list[CompiledRule], list[Problem]]:
@@ -84,12 +84,12 @@ def _parse(text: str, where: str, problems: list[Problem]) -> Pattern | None:
         return None
 
 
-def _any_fits(patterns: Iterable[Pattern], server: str, tool: str, *, undecided: bool, is_item: bool) -> bool:
-    return any(_fits(pattern, server, tool, undecided=undecided, is_item=is_item) for pattern in patterns)
+def _any_fits(patterns: Iterable[Pattern], server: str, tool: str, *, blocks: bool, is_item: bool) -> bool:
+    return any(_fits(pattern, server, tool, blocks=blocks, is_item=is_item) for pattern in patterns)
 
 
-def _fits(pattern: Pattern, server: str, tool: str, *, undecided: bool, is_item: bool = False) -> bool:
+def _fits(pattern: Pattern, server: str, tool: str, *, blocks: bool, is_item: bool = False) -> bool:
     try:
-        return pattern.matches(server, tool, is_item=is_item)
+        return pattern.matches(server, tool, is_item=is_item, blocks=blocks)
     except PatternUndecided:
-        return undecided
+        return blocks
