@@ -253,6 +253,11 @@ class Gateway:
             None if visible is None or visible.tool.kind != "tool" else await self._introspector.output_schema(visible)
         )
 
+    async def first_reading(self) -> None:
+        """Wait a little for the first tools, where none at all are known yet; on any other day this takes no time."""
+        if self._refresher.pending(self._view.specs) and not self._view.tool_count():
+            await self._refresher.settle(FIRST_READING_SECONDS, lambda: bool(self._view.tool_count()))
+
     async def list_items(
         self, *kinds: ItemKind, server: str | None = None, caller: Caller = LIBRARY
     ) -> list[ToolSummary]:
@@ -433,10 +438,7 @@ class Gateway:
 
     async def _make_searchable(self, server: str | None) -> None:
         """Have the one server read that is asked about; where no tool at all is known, wait a little for the first."""
-        if server is not None:
-            await self._need(server)
-        elif self._refresher.pending(self._view.specs) and not self._view.tool_count():
-            await self._refresher.settle(FIRST_READING_SECONDS, lambda: bool(self._view.tool_count()))
+        await (self.first_reading() if server is None else self._need(server))
 
     def _elsewhere(self, search: Search, hits: Sequence[SearchHit]) -> Sequence[str]:
         is_weak = all(hit.relevance < WEAK_HIT for hit in hits)

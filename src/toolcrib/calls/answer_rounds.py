@@ -36,9 +36,10 @@ class AnswerRounds:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         rounds, polls, polling_until = 0, 0, 0.0
-        while not (
-            result := await _sent(call, call_next, has_begun=rounds + polls > 0)
-        ).is_complete and not _is_relayed(result, call):
+        while True:
+            result = await _sent(call, call_next, has_begun=rounds + polls > 0)
+            if result.is_complete or _is_relayed(result, call):
+                return result
             interim = read_interim(result, call.server)
             self._check(call, result, interim)
             if call.conversation is not None and call.conversation.takes_rounds:
@@ -53,7 +54,6 @@ class AnswerRounds:
                 await _pause(polls, polling_until, call)
                 polls, answers = polls + 1, None
             call = replace(call, round=InputRound(answers, interim.state))
-        return result
 
     def _check(self, call: ToolCall, result: ToolResult, interim: InterimResult) -> None:
         capabilities = {} if call.conversation is None else call.conversation.capabilities

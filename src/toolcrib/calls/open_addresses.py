@@ -10,9 +10,18 @@ from typing import Any
 import msgspec
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.calls.sign_in import ELICITATION, accepts
 from toolcrib.errors import ToolExecutionError
-from toolcrib.model.asking import AN_ADDRESS, Conversation, PassedOn, Question, QuestionRefused, can_answer, pages_in
+from toolcrib.model.asking import (
+    AN_ADDRESS,
+    ELICITATION,
+    Conversation,
+    PassedOn,
+    Question,
+    QuestionRefused,
+    accepts,
+    can_answer,
+    pages_in,
+)
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.protocol import ELICITATION_COMPLETE, URL_ELICITATION_REQUIRED
 

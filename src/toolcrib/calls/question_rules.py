@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from toolcrib.model.addresses import is_public_host
-from toolcrib.model.asking import Question, QuestionKind, QuestionRefused, can_answer
+from toolcrib.model.addresses import is_loopback_host
+from toolcrib.model.asking import ELICITATION, Question, QuestionKind, QuestionRefused, can_answer
 from toolcrib.model.call import ToolCall
 from toolcrib.model.clean_text import clean, clean_lines
 from toolcrib.model.server import Elicitation, RemoteLaunch, Sampling, ServerSpec
@@ -22,7 +22,7 @@ MOST_PROMPT_CHARACTERS = 1_000
 ONCE, SESSION = "once", "in this session"
 
 _HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+", re.ASCII)
-_FORM = Question("", "elicitation/create", b"{}")
+_FORM = Question("", ELICITATION, b"{}")
 _CONSENT_FORM = {
     "type": "object",
     "properties": {"allow": {"type": "string", "title": "Allow it", "enum": [ONCE, SESSION], "default": ONCE}},
@@ -67,7 +67,7 @@ class QuestionRules:
     def shown_page(self, page: Mapping[str, Any]) -> Mapping[str, Any]:
         """The same for a page that an error has the client open (-32042)."""
         params = msgspec.json.encode({**page, "mode": "url"})
-        return _object(self.shown(Question(self.server, "elicitation/create", params)).params)
+        return _object(self.shown(Question(self.server, ELICITATION, params)).params)
 
     def consent(self, question: Question) -> Question:
         """Our own question, whether the server may have this answer of the client's model."""
@@ -75,7 +75,7 @@ class QuestionRules:
         cut = f"{said[:MOST_PROMPT_CHARACTERS]} …" if len(said) > MOST_PROMPT_CHARACTERS else said
         message = f"{self.server} wants an answer of your model, to this prompt: {cut}"
         form = {"mode": "form", "message": message, "requestedSchema": _CONSENT_FORM}
-        return replace(question, method="elicitation/create", params=msgspec.json.encode(form))
+        return replace(question, method=ELICITATION, params=msgspec.json.encode(form))
 
     def _host(self, address: object) -> str:
         """The host of an address that a person may be asked to open, as it is really called."""
@@ -89,7 +89,7 @@ class QuestionRules:
         return clean(host if port is None else f"{host}:{port}")
 
     def _is_safe(self, scheme: str, host: str) -> bool:
-        return scheme == "https" or (scheme == "http" and self.is_local and _is_loopback(host))
+        return scheme == "https" or (scheme == "http" and self.is_local and is_loopback_host(host))
 
 
 def rules_for(call: ToolCall, sampling: Sampling) -> QuestionRules:
@@ -126,11 +126,7 @@ def _as_browsers_read(host: str) -> str:
 
 def _is_local(spec: ServerSpec) -> bool:
     launch = spec.launch
-    return not isinstance(launch, RemoteLaunch) or _is_loopback(urlsplit(launch.url).hostname or "")
-
-
-def _is_loopback(host: str) -> bool:
-    return not is_public_host(host) and (host in ("localhost", "::1") or host.startswith("127."))
+    return not isinstance(launch, RemoteLaunch) or is_loopback_host(urlsplit(launch.url).hostname or "")
 
 
 def _prompt_text(params: Mapping[str, Any]) -> str:

@@ -53,8 +53,8 @@ class ServerItems:
             answer = ToolResult(await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS))
         except CallTimeout:
             return NO_COMPLETION
-        given_values = answer.member("completion") if answer.is_object else None
-        return given_values if isinstance(given_values, dict) else NO_COMPLETION
+        suggested = answer.member("completion") if answer.is_object else None
+        return suggested if isinstance(suggested, dict) else NO_COMPLETION
 
     async def subscribe(self, server: str, uri: str, hear: Hear, caller: Caller) -> Leave:
         """Hear of a resource from now on; gives what ends that."""

@@ -14,13 +14,21 @@ import msgspec
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import SignInRequired
-from toolcrib.model.asking import AN_ADDRESS, Conversation, Question, QuestionRefused, can_answer, counted
+from toolcrib.model.asking import (
+    AN_ADDRESS,
+    ELICITATION,
+    Conversation,
+    Question,
+    QuestionRefused,
+    accepts,
+    can_answer,
+    counted,
+)
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 from toolcrib.wire.protocol import ELICITATION_COMPLETE
 
-ELICITATION = "elicitation/create"
 # A server that wants the same sign-in again so soon would want it for ever.
 AGAIN_SECONDS = 60.0
 
@@ -91,15 +99,6 @@ class OfferSignIn:
         except (QuestionRefused, TimeoutError):
             return False
         return accepts(answer)
-
-
-def accepts(answer: bytes) -> bool:
-    """Whether a person agreed to what they were asked."""
-    try:
-        given = msgspec.json.decode(answer)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return isinstance(given, dict) and given.get("action") == "accept"
 
 
 def _question(server: str, page: SignInPage, elicitation_id: str) -> Question:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 from itertools import pairwise
 from urllib.parse import urlsplit
 
 from toolcrib.config.bridges import program_name
 from toolcrib.config.wrappers import started_by
+from toolcrib.model.addresses import is_loopback_host
 from toolcrib.model.server import BUILT_IN_SERVER, Launch, RemoteLaunch
 
 _OUR_PACKAGE = re.compile(rf"{BUILT_IN_SERVER}(?:[\[@=<>~!].*)?")
@@ -73,18 +73,9 @@ def _is_own_address(url: str, own: OwnAddress) -> bool:
     try:
         parts = urlsplit(url)
         return (
-            _is_loopback(parts.hostname or "")
+            is_loopback_host(parts.hostname or "")
             and parts.port == own.port
             and parts.path.rstrip("/") == own.path.rstrip("/")
         )
-    except ValueError:
-        return False
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
     except ValueError:
         return False

@@ -16,9 +16,9 @@ _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 # Such as `http` and `http.auth`, the outer ones first.
 _GROUPS = sorted({".".join(key.split(".")[:depth]) for key in SCALARS_BY_KEY for depth in range(1, key.count(".") + 1)})
-# Groups that may be written as true or false instead: that is what their `enabled` is.
 # Words that YAML takes for true and false.
 _SWITCH_WORDS = {True: "on", False: "off"}
+# Groups that may be written as true or false instead: that is what their `enabled` is.
 _SWITCHES = frozenset({"engine", "peers"})
 
 

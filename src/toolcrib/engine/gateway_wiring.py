@@ -141,9 +141,6 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
         return call_limit(workspace.settings, spec)
 
-    def rules_of(call: ToolCall) -> QuestionRules:
-        return rules_for(call, workspace.settings.sampling)
-
     def spec_of(server: str) -> ServerSpec | None:
         return workspace.view.specs.get(server)
 
@@ -171,7 +168,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ItemResults(),
             engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place
-            GuardQuestions(rules_of, answer_seconds),
+            GuardQuestions(_rules_of(workspace), answer_seconds),
             OpenAddresses(answer_seconds),
             Retry(),
             LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
@@ -185,11 +182,13 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
 
 def _task_chain(engine: Engine, workspace: Workspace) -> CallTool:
     """The way of a request about a task: the call that began it is in the audit log, and has its place there."""
+    return build_chain(
+        [ResolveTool(workspace.view, engine.refresher), GuardTasks(_rules_of(workspace))], engine.pool.call
+    )
 
-    def rules_of(call: ToolCall) -> QuestionRules:
-        return rules_for(call, workspace.settings.sampling)
 
-    return build_chain([ResolveTool(workspace.view, engine.refresher), GuardTasks(rules_of)], engine.pool.call)
+def _rules_of(workspace: Workspace) -> Callable[[ToolCall], QuestionRules]:
+    return lambda call: rules_for(call, workspace.settings.sampling)
 
 
 def _service_wiring() -> ModuleType:

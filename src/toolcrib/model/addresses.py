@@ -23,6 +23,16 @@ def is_public_host(host: str) -> bool:
     return is_public_address(name)
 
 
+def is_loopback_host(host: str) -> bool:
+    """Whether a name or an address leads to this machine; a name is not looked up."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def is_public_address(address: str) -> bool:
     """Whether an IP address can be reached by anyone; what it wraps inside counts too."""
     try:

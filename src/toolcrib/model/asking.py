@@ -11,8 +11,9 @@ import msgspec
 
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 QuestionKind = Literal["elicitation", "sampling", "roots"]
+ELICITATION = "elicitation/create"
 KIND_OF: Mapping[str, QuestionKind] = {
-    "elicitation/create": "elicitation",
+    ELICITATION: "elicitation",
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
@@ -47,7 +48,7 @@ class Question:
 
 
 # A question about an address, to see whether a client could answer one.
-AN_ADDRESS = Question("", "elicitation/create", b'{"mode":"url"}')
+AN_ADDRESS = Question("", ELICITATION, b'{"mode":"url"}')
 
 
 class QuestionRefused(Exception):
@@ -64,8 +65,8 @@ class Conversation(Protocol):
 
     `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
     as it came, answers it, and calls again; for all others that is done by us. One that `knows_url_errors` opens the pages
-    that such an error names, and calls again. One that `takes_tasks` waits for the tasks of servers itself. `is_away` says that it takes its time over questions and has not come back yet.
-    `questions` is how often it was asked for its call, `open_questions` how often without an answer so far: see `counted`.
+    that such an error names, and calls again. One that `takes_tasks` waits for the tasks of servers itself. `is_away` says
+    that it takes its time over questions and has not come back yet. `questions` is how often it was asked for its call, `open_questions` how often without an answer so far: see `counted`.
     """
 
     capabilities: Mapping[str, Any]
@@ -131,6 +132,15 @@ def can_answer(capabilities: Mapping[str, Any], question: Question) -> bool:
     if question.kind != "elicitation":
         return True
     return "url" in declared if question.is_url else "form" in declared or "url" not in declared
+
+
+def accepts(answer: bytes) -> bool:
+    """Whether a person agreed to what they were asked."""
+    try:
+        given = msgspec.json.decode(answer)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(given, dict) and given.get("action") == "accept"
 
 
 def pages_in(data: object) -> list[Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from toolcrib.config.settings import Settings
 from toolcrib.engine.issuer_documents import IssuerDocuments
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.addresses import is_loopback_host
 from toolcrib.server.admission import NotAdmitted, Principal, bearer_token
 from toolcrib.server.jwt_check import PublicKey, TokenCheck, TokenRefused, public_keys
 from toolcrib.server.key_set import KeySet, KeysUnavailable
@@ -21,7 +22,6 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 RETRY_SECONDS = 5
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _PLAIN = re.compile(r"[\x21\x23-\x7e]+")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def issued_tokens(settings: Settings, own_url: Callable[[], str]) -> IssuedTokens:
@@ -119,7 +119,7 @@ def _check(settings: Settings) -> None:
 def _is_safe(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        is_near = parts.scheme == "http" and parts.hostname in _LOOPBACK
+        is_near = parts.scheme == "http" and is_loopback_host(parts.hostname or "")
     except ValueError:
         return False
     is_plain = _PLAIN.fullmatch(url) is not None and parts.username is None and not parts.fragment

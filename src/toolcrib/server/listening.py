@@ -35,12 +35,15 @@ async def listen(
 
     `own_peer` is who we are to peers, while this process speaks to them.
     """
-    address = f"http://{_in_url(host)}:{port}{gateway.settings.http_path}"
+    bound = port
+
+    def address() -> str:
+        return f"http://{_in_url(host)}:{bound}{gateway.settings.http_path}"
 
     def is_ready(port: int) -> None:
-        nonlocal address
-        address = f"http://{_in_url(host)}:{port}{gateway.settings.http_path}"
-        on_ready(address)
+        nonlocal bound
+        bound = port
+        on_ready(address())
 
     served = MCPDiscoveryServer(gateway)
     metrics = MetricsPage(gateway, lambda: served.meta_tools.waiting_calls)
@@ -49,7 +52,7 @@ async def listen(
         lambda: gateway.settings,
         host=host,
         token=None,
-        admission=_admission(gateway.settings, token_file, lambda: address),
+        admission=_admission(gateway.settings, token_file, address),
         more_routes=[*PeerPages(gateway, _peer_store, own_peer).routes(), metrics.route],
     )
     await metrics.open()

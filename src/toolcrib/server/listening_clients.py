@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from toolcrib.server.native_methods import NativeMethods
 from toolcrib.server.native_names import OWN_SCHEME
@@ -98,7 +98,7 @@ async def listen(
     notify: Notify,
     *,
     is_resumed: bool = False,
-) -> None:
+) -> NoReturn:
     """Serve one `subscriptions/listen` until it is cancelled: what is heard is said first, then what happens.
 
     A client that another engine has served before was told already.

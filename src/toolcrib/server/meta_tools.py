@@ -28,7 +28,7 @@ from toolcrib.server.definitions import META_TOOL_NAMES
 from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.input_rounds import InputRounds
 from toolcrib.server.native_methods import NativeMethods
-from toolcrib.server.protocol_errors import rpc_error_for
+from toolcrib.server.protocol_errors import answered, rpc_error_for
 from toolcrib.server.relayed_tasks import RelayedTasks, TaskClient, TaskQuestion
 from toolcrib.server.requests import Request
 from toolcrib.server.results import Keep, Members, interim_members, shape_failure, shape_result
@@ -84,11 +84,12 @@ class MetaTools:
         handler = self._handlers.get(name)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, _unknown_tool(name))
-        return await _answered(name, handler(arguments, request))
+        return await answered(name, handler(arguments, request), partial(_failed, name))
 
     async def task(self, question: TaskQuestion, caller: Caller, capabilities: Mapping[str, Any]) -> Members:
         """The answer to a request of a client about a task that it was handed."""
-        return await _answered(question.method, self._about_task(question, caller, capabilities))
+        work = self._about_task(question, caller, capabilities)
+        return await answered(question.method, work, partial(_failed, question.method))
 
     async def _about_task(self, question: TaskQuestion, caller: Caller, capabilities: Mapping[str, Any]) -> Members:
         if not declares_tasks(capabilities):
@@ -228,19 +229,10 @@ class MetaTools:
         return render.text_result(failure_json(error), is_error=True)
 
 
-async def _answered(name: str, work: Awaitable[Members]) -> Members:
-    """The members of an answer; whatever goes wrong is an RpcError."""
-    try:
-        return await work
-    except ValidationError as problem:
-        raise RpcError(INVALID_PARAMS, f"{name}: {problem}") from None
-    except ToolcribError as error:
-        raise RpcError(INTERNAL_ERROR, f"{name}: {error.message}") from error
-    except RpcError:
-        raise
-    except Exception as error:
-        log.exception("%s failed unexpectedly", name)
-        raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
+def _failed(name: str, error: ToolcribError) -> RpcError:
+    if isinstance(error, ValidationError):
+        return RpcError(INVALID_PARAMS, f"{name}: {error}")
+    return RpcError(INTERNAL_ERROR, f"{name}: {error.message}")
 
 
 def _decoded(arguments: bytes, kind: type[T]) -> T:

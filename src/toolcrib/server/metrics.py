@@ -9,6 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from toolcrib.calls.audit_log import AuditRecord
+from toolcrib.errors import ServerNotFound
 from toolcrib.gateway import Figures
 from toolcrib.version import VERSION
 
@@ -45,7 +46,7 @@ class Metrics:
         """Count one call."""
         if not record.is_call:
             return
-        server = UNKNOWN if record.outcome == "SERVER_NOT_FOUND" else self._bounded(record.server)
+        server = UNKNOWN if record.outcome == ServerNotFound.code else self._bounded(record.server)
         self._calls.labels(server, record.outcome).inc()
         self._seconds.labels(server).observe(record.duration_ms / 1000)
 

@@ -9,7 +9,7 @@ from toolcrib.model.call import ExecutionError
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from toolcrib.wire.protocol import RESOURCE_NOT_FOUND
 
-# Nothing is said about whether it is there: who may not use it hears the same.
+# Under one code, whether it is not there or may not be used; the message says why.
 _NOT_THERE = frozenset({"TOOL_NOT_FOUND", "SERVER_NOT_FOUND", "TOOL_DISABLED", "TOOL_CHANGED", "APPROVAL_REQUIRED"})
 
 

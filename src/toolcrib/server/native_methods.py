@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.call import ExecutionError, Listener, ToolResult
-from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.caller import LIBRARY, Caller, Rights
 from toolcrib.model.reading import Era
 from toolcrib.server.execution_request import ExecutionRequest
 from toolcrib.server.input_rounds import InputRounds
@@ -22,12 +21,11 @@ from toolcrib.server.list_changes import ListChanges
 from toolcrib.server.native_errors import not_found, rpc_error, rpc_error_of
 from toolcrib.server.native_names import Offered, SeenLinks, Table, listed, own_address, servers_by_template
 from toolcrib.server.native_pages import page_of
+from toolcrib.server.protocol_errors import answered
 from toolcrib.server.request_params import RequestParams, is_cursor, require
 from toolcrib.server.requests import Request
 from toolcrib.server.results import CACHE_HINTS, Members, interim_members, passed_on
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
-
-log = logging.getLogger(__name__)
 
 LISTS_TTL_MS: Final = 60_000
 METHODS: Final = frozenset(
@@ -62,7 +60,8 @@ class NativeMethods:
         self._view = gateway.workspace.view
         self._rounds = rounds
         self._links = SeenLinks()
-        self._offered: tuple[object, Offered] = (None, Offered())
+        self._offered: dict[Rights, Offered] = {}
+        self._offered_of: object = None
         self.changes = ListChanges(gateway.workspace, lambda: self._offered_to(LIBRARY))
         self._answers: Mapping[str, Answer] = {
             "prompts/list": partial(self._list, "prompts", "prompts"),
@@ -114,15 +113,8 @@ class NativeMethods:
 
     async def answer(self, method: str, params: RequestParams, request: Request) -> Members:
         """The members of the result of one of the methods."""
-        try:
-            return await self._answers[method](params, request)
-        except ToolcribError as error:
-            raise rpc_error_of(error, modern=request.is_modern) from error
-        except RpcError:
-            raise
-        except Exception as error:
-            log.exception("%s failed unexpectedly", method)
-            raise RpcError(INTERNAL_ERROR, f"{method} failed inside the gateway: {type(error).__name__}") from error
+        error_of = partial(rpc_error_of, modern=request.is_modern)
+        return await answered(method, self._answers[method](params, request), error_of)
 
     def note_links(self, result: ToolResult, server: str, caller: Caller) -> None:
         """Remember where addresses in a result came from, so that the caller can read them."""
@@ -136,9 +128,7 @@ class NativeMethods:
 
     async def _list(self, kind: str, member: str, params: RequestParams, request: Request) -> Members:
         require(is_cursor(params.cursor))
-        await self._gateway.list_items(
-            caller=request.caller
-        )  # the very first time, wait a little for servers to be read
+        await self._gateway.first_reading()
         table: Table = getattr(self._offered_to(request.caller), kind)
         names, following = page_of(list(table), params.cursor)
         members = {member: msgspec.Raw(_encode([listed(name, table[name]) for name in names]))}
@@ -185,10 +175,13 @@ class NativeMethods:
 
     def _offered_to(self, caller: Caller) -> Offered:
         """Made anew only where something changed; who has the same rights is offered the same."""
-        state = (self._view.version, self._view.catalog.version, caller.rights)
-        if self._offered[0] != state:
-            self._offered = (state, Offered.to(self._view, caller))
-        return self._offered[1]
+        state = (self._view.version, self._view.catalog.version)
+        if self._offered_of != state:
+            self._offered_of, self._offered = state, {}
+        offered = self._offered.get(caller.rights)
+        if offered is None:
+            offered = self._offered[caller.rights] = Offered.to(self._view, caller)
+        return offered
 
     def _any_has(self, has: Callable[[Mapping[str, Any]], bool]) -> bool:
         """Whether any server declared so."""

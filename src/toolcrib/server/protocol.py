@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import mcp_types as types
 import msgspec
@@ -166,9 +166,7 @@ class _CallMiddleware:
 
     async def _about_task(self, ctx: Context) -> HandlerResult:
         params, meta = ctx.params or {}, _meta_of(ctx)
-        responses = params.get("inputResponses")
-        answers = None if responses is None else msgspec.json.encode(responses)
-        question = TaskQuestion(ctx.method, params.get("taskId"), answers)
+        question = TaskQuestion(ctx.method, params.get("taskId"), _responses_in(params))
         try:
             members = await self._meta_tools.task(question, caller_of(ctx), capabilities_in(meta))
         except RpcError as error:
@@ -190,7 +188,7 @@ class _CallMiddleware:
             self._listening.greet(connection, request)
         return await self._native.answer(ctx.method, given, request)
 
-    async def _listen(self, ctx: Context, params: RequestParams, request: Request) -> None:
+    async def _listen(self, ctx: Context, params: RequestParams, request: Request) -> NoReturn:
         """Tell on the stream of the request itself, until the client closes it."""
         outbound = ctx.session._request_outbound  # noqa: SLF001 - as in `_pump`
 
@@ -216,9 +214,12 @@ def _decoded(members: Mapping[str, Json]) -> HandlerResult:
 
 
 def _modern_client(params: Mapping[str, Any], meta: Mapping[str, Any]) -> ModernClient:
+    return ModernClient(capabilities_in(meta), _responses_in(params), params.get("requestState"))
+
+
+def _responses_in(params: Mapping[str, Any]) -> bytes | None:
     responses = params.get("inputResponses")
-    answers = None if responses is None else msgspec.json.encode(responses)
-    return ModernClient(capabilities_in(meta), answers, params.get("requestState"))
+    return None if responses is None else msgspec.json.encode(responses)
 
 
 class SessionConversation(Conversation):
@@ -236,20 +237,22 @@ class SessionConversation(Conversation):
             {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True, mode="json")
         )
 
+    @property
+    def _channel(self) -> Any:
+        return self._outbound if self._outbound.can_send_request else self._beside_requests
+
     async def ask(self, question: Question) -> bytes:
-        channel = self._outbound if self._outbound.can_send_request else self._beside_requests
         params = msgspec.json.decode(question.params)
         if deeper_than(params, MOST_NESTED):
             raise QuestionRefused(INVALID_PARAMS, f"the question is nested deeper than {MOST_NESTED} levels")
         try:
-            answer = await channel.send_raw_request(question.method, params)
+            answer = await self._channel.send_raw_request(question.method, params)
         except MCPError as refusal:
             raise QuestionRefused(refusal.error.code, refusal.error.message) from refusal
         return msgspec.json.encode(answer)
 
     def tell(self, method: str, params: bytes) -> None:
-        channel = self._outbound if self._outbound.can_send_request else self._beside_requests
-        telling = asyncio.ensure_future(channel.notify(method, msgspec.json.decode(params)))
+        telling = asyncio.ensure_future(self._channel.notify(method, msgspec.json.decode(params)))
         self._telling.add(telling)
         telling.add_done_callback(self._telling.discard)
 

@@ -1,11 +1,34 @@
-"""Errors of servers that clients can act on by themselves: these arrive as they are, and not as an answer that failed."""
+"""What goes wrong, as the JSON-RPC errors that clients get.
+
+Errors of servers that clients can act on by themselves arrive as they are, and not as an answer that failed.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
+
+from toolcrib.errors import ToolcribError
 from toolcrib.model.asking import AN_ADDRESS, Conversation, can_answer
 from toolcrib.model.call import ExecutionError, ToolCall
-from toolcrib.wire.jsonrpc import INVALID_PARAMS, RpcError
+from toolcrib.server.results import Members
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
+
+log = logging.getLogger(__name__)
+
+
+async def answered(name: str, work: Awaitable[Members], error_of: Callable[[ToolcribError], RpcError]) -> Members:
+    """The members of an answer; whatever goes wrong is an RpcError."""
+    try:
+        return await work
+    except ToolcribError as error:
+        raise error_of(error) from error
+    except RpcError:
+        raise
+    except Exception as error:
+        log.exception("%s failed unexpectedly", name)
+        raise RpcError(INTERNAL_ERROR, f"{name} failed inside the gateway: {type(error).__name__}") from error
 
 
 def rpc_error_for(error: ExecutionError, call: ToolCall) -> RpcError | None:

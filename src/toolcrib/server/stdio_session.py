@@ -20,6 +20,7 @@ from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, Message, RequestId, RpcError
 from toolcrib.wire.protocol import ROOTS_CHANGED
 
+_TAKE_TIME = METHODS | TASK_METHODS | {CALL, SUBSCRIBE, UNSUBSCRIBE}
 NO_MESSAGE = "not a JSON-RPC message"
 
 
@@ -87,7 +88,7 @@ class StdioSession:
         if method == LISTEN:
             self.calls.listening.begin(id, params.notifications, self.calls.request(params, era))
             return False
-        if method == CALL or method in METHODS or method in (SUBSCRIBE, UNSUBSCRIBE) or method in TASK_METHODS:
+        if method in _TAKE_TIME:
             if is_first:
                 self._note(era)
             if method in TASK_METHODS:

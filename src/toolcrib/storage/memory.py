@@ -66,22 +66,14 @@ class MemoryCatalog:
     def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
         new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = read_identity(identity_to_json(reading.identity))
+        record = ServerRecord(server, launch_key, identity, read_at, reading.ttl_seconds, tool_count=len(new))
         with self._lock:
-            items = with_kept(items, self._items.get(launch_key, []), reading.unlisted)
-        record = ServerRecord(
-            server,
-            launch_key,
-            identity,
-            read_at,
-            reading.ttl_seconds,
-            tool_count=len(new),
-            item_count=len(items),
-        )
-        with self._lock:
-            changed = new != self._tools.get(launch_key, {}) or items != self._items.get(launch_key, [])
+            known, before = self._items.get(launch_key, []), self._servers.get(launch_key)
+            items = with_kept(items, known, reading.unlisted)
+            changed = new != self._tools.get(launch_key, {}) or items != known
             self._tools[launch_key], self._items[launch_key] = new, items
-            before = self._servers.get(launch_key)
-            self._servers[launch_key] = record if before is None else replace(record, asks=before.asks)
+            asks = record.asks if before is None else before.asks
+            self._servers[launch_key] = replace(record, asks=asks, item_count=len(items))
             self._forget_former_launches(server)
             self._drop_outlived_shapes()
             self._changes += 1

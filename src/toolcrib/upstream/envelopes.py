@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.model.asking import TASKS_EXTENSION, InputRound
+from toolcrib.model.asking import TASKS_EXTENSION, InputRound, declares_tasks
 from toolcrib.model.call import ToolCall
 from toolcrib.model.reading import Era
 from toolcrib.upstream.asked_back import CAPABILITIES
@@ -86,17 +86,18 @@ class RequestEnvelope:
 
 def _capabilities(call: ToolCall) -> Mapping[str, Any]:
     """What a server is told that it may use: what the client declared, and tasks only where we wait for them."""
-    declared = {} if call.conversation is None else call.conversation.capabilities
-    extensions = declared.get("extensions")
-    others = (
-        {name: value for name, value in extensions.items() if name != TASKS_EXTENSION}
-        if isinstance(extensions, Mapping)
-        else {}
-    )
-    is_relayed = call.conversation is not None and call.conversation.takes_tasks
-    wanted = {**others, TASKS_EXTENSION: {}} if call.as_task or is_relayed else others
-    kept = {name: value for name, value in declared.items() if name != "extensions"}
-    return {**kept, "extensions": wanted} if wanted or isinstance(extensions, Mapping) else kept
+    client = call.conversation
+    declared = {} if client is None else client.capabilities
+    takes_tasks = call.as_task or (client is not None and client.takes_tasks)
+    if takes_tasks == declares_tasks(declared):
+        return declared
+    stated = declared.get("extensions")
+    others = {
+        name: value
+        for name, value in (stated if isinstance(stated, Mapping) else {}).items()
+        if name != TASKS_EXTENSION
+    }
+    return {**declared, "extensions": {**others, TASKS_EXTENSION: {}} if takes_tasks else others}
 
 
 def _round_members(given: InputRound) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from toolcrib.model.asking import KIND_OF, Conversation, Question, QuestionKind, QuestionRefused
+from toolcrib.model.asking import ELICITATION, KIND_OF, Conversation, Question, QuestionKind, QuestionRefused
 from toolcrib.model.call import LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
 from toolcrib.upstream.call_clock import CallClock
@@ -102,7 +102,7 @@ class Inbox:
         client = self._member(method) if running is None else running.call.conversation
         if client is None:
             return self._nobodys_answer(method)
-        if method == "elicitation/create":
+        if method == ELICITATION:
             self.pages.note_question(params, client)
         if running is not None:
             answer = await running.ask(client, method, params)

@@ -123,9 +123,10 @@ class CatalogView:
     def find(self, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool | None:
         """The tool of that name, or what else a server has under it."""
         visible = self._of_everybody(server).get(tool) if self.knows(server) else None
-        # Of a server that is called `prompt`, `prompt:x` is its tool x, or else its prompt of that name.
-        items = self._items_of_everybody(server)
-        visible = visible or items.get(tool) or items.get(f"{server}:{tool}")
+        if visible is None:
+            # Of a server that is called `prompt`, `prompt:x` is its tool x, or else its prompt of that name.
+            items = self._items_of_everybody(server)
+            visible = items.get(tool) or items.get(f"{server}:{tool}")
         return None if visible is None else _for_caller(visible, caller)
 
     def judged(self, tool: Tool, spec: ServerSpec, caller: Caller = LIBRARY) -> VisibleTool:
