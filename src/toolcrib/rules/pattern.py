@@ -85,7 +85,7 @@ class Pattern:
         if not self._reads_server:
             return (*bare, *whole) if blocks else bare
         of_server = tuple(f"{server}:{one}" for one in bare)
-        if blocks or any(kind in self.text for kind in _KINDS):
+        if blocks or any(kind in self.text.lower() for kind in _KINDS):
             return (*of_server, *whole, *(f"{server}:{one}" for one in whole))
         return of_server
 
