@@ -15,6 +15,7 @@ from zeroconf import DNSOutgoing, DNSPointer, Zeroconf
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 from zeroconf.const import _CLASS_IN, _FLAGS_AA, _FLAGS_QR_RESPONSE, _TYPE_PTR
 
+from tests.peers.tls_listener import tls_listener
 from toolcrib.lan.dns_sd import MCP_TYPE
 from toolcrib.model.peer import PeerAddress
 from toolcrib.peers.card import own_card, signed_card
@@ -40,7 +41,6 @@ class HandMadePeer:
         self.body: Callable[[], bytes] = self.card
         self.answer: Callable[[asyncio.StreamWriter], Awaitable[None]] = self._answer_with_body
         self.others: dict[str, bytes] = {}
-        self._answering: set[asyncio.Task[None]] = set()
 
     @property
     def peer_id(self) -> str:
@@ -72,37 +72,20 @@ class HandMadePeer:
 
     @asynccontextmanager
     async def listening(self, host: str, port: int = 0) -> AsyncIterator[HandMadePeer]:
-        server = await asyncio.start_server(self._came, host, port, ssl=server_context(self.pem), backlog=100)
-        self.address = PeerAddress(host, server.sockets[0].getsockname()[1])
-        try:
-            with _twice_lost_is_lost():
+        with _twice_lost_is_lost():
+            async with tls_listener(self._serve, server_context(self.pem), host, port) as self.address:
                 yield self
-        finally:
-            server.close()
-            for task in self._answering:
-                task.cancel()
-            await asyncio.gather(*self._answering, return_exceptions=True)
-
-    def _came(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            request = head.partition("\r\n")[0]
-            self.asked.append(request)
-            path = request.split(" ")[1]
-            if path == "/agent/card":
-                await self.answer(writer)
-            else:
-                writer.write(_whole(self.others[path]) if path in self.others else NOT_FOUND)
-            await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # whoever asked had enough
-        finally:
-            writer.close()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        request = head.partition("\r\n")[0]
+        self.asked.append(request)
+        path = request.split(" ")[1]
+        if path == "/agent/card":
+            await self.answer(writer)
+        else:
+            writer.write(_whole(self.others[path]) if path in self.others else NOT_FOUND)
+        await writer.drain()
 
     async def _answer_with_body(self, writer: asyncio.StreamWriter) -> None:
         writer.write(_whole(self.body()))

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import httpx2
 
+from tests.peers.tls_listener import tls_listener
 from toolcrib.config.paths import Paths
 from toolcrib.model.peer import PeerAddress
 from toolcrib.peers.call_proof import proof_for
@@ -85,11 +86,9 @@ async def answering(folder: Path, body: bytes) -> AsyncIterator[PeerAddress]:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
         await writer.drain()
-        writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=server_context(folder / "relay.pem"))
-    async with server:
-        yield PeerAddress("127.0.0.1", server.sockets[0].getsockname()[1])
+    async with tls_listener(answer, server_context(folder / "relay.pem"), "127.0.0.1") as address:
+        yield address
 
 
 def answer_in(response: httpx2.Response) -> dict[str, Any]:
