@@ -97,6 +97,7 @@ GATEWAY: Mapping[str, Door] = {
     "execute_stream": lambda gateway, text: _drained(gateway.execute_stream("files", "read", {text: text})),
     "execute_tool": lambda gateway, text: gateway.execute_tool(text, text, {text: text}, caller=Caller(text)),
     "failure": lambda gateway, text: gateway.failure(text),
+    "first_reading": lambda gateway, _: gateway.first_reading(),
     "get_tool_details": lambda gateway, text: gateway.get_tool_details(text, text),
     "give_up_reading": lambda gateway, text: gateway.give_up_reading(text, SECONDS),
     "introspect_output": lambda gateway, text: gateway.introspect_output("files", text),
