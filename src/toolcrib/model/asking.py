@@ -66,7 +66,8 @@ class Conversation(Protocol):
     `was_asked` says whether it has answered a question of this call. One that `takes_rounds` gets a server's interim result
     as it came, answers it, and calls again; for all others that is done by us. One that `knows_url_errors` opens the pages
     that such an error names, and calls again. One that `takes_tasks` waits for the tasks of servers itself. `is_away` says
-    that it takes its time over questions and has not come back yet. `questions` is how often it was asked for its call, `open_questions` how often without an answer so far: see `counted`.
+    that it takes its time over questions and has not come back yet. `questions` is how often it was asked for its call,
+    `open_questions` how often without an answer so far: see `counted`.
     """
 
     capabilities: Mapping[str, Any]

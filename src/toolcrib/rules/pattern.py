@@ -23,7 +23,8 @@ _GROUP_COLON = re.compile(r"\(\?[A-Za-z-]*:")
 
 _log = logging.getLogger(__name__)
 
-_KINDS = tuple(prefix.removesuffix(":") for prefix in ITEM_PREFIXES)
+# A kind with its colon, perhaps as one of several: `prompt:*`, `{prompt,resource}:*`, `/^(prompt|resource):/`.
+_KIND = re.compile("|".join(f"{prefix.removesuffix(':')}[^:]*:" for prefix in ITEM_PREFIXES), re.IGNORECASE)
 Find = Callable[[str], bool]
 
 
@@ -79,13 +80,14 @@ class Pattern:
     def _item_subjects(self, server: str, name: str, *, blocks: bool) -> tuple[str, ...]:
         """What is compared for an item: `prompt:*` means prompts, `github:*` all of that server, `*review*` what is called so.
 
-        A word of the kind alone lets nothing through: `*source*`, meant for tools, must not open every resource.
+        A word of the kind alone lets nothing through: `*source*` and `github:*resource*`, meant for tools, must not open
+        every resource.
         """
         whole, bare = _without_braces(name), _without_braces(name.partition(":")[2])
         if not self._reads_server:
             return (*bare, *whole) if blocks else bare
         of_server = tuple(f"{server}:{one}" for one in bare)
-        if blocks or any(kind in self.text.lower() for kind in _KINDS):
+        if blocks or _KIND.search(self.text):
             return (*of_server, *whole, *(f"{server}:{one}" for one in whole))
         return of_server
 

@@ -89,7 +89,7 @@ class KeySet(Generic[K]):
             self._is_failing = False
         except Exception as problem:  # whatever it is, the keys that are known are as good as before
             if not self._is_failing:
-                kept = "those that are known are used on" if self._keys else "nobody can be let in until then"
+                kept = "those that are known stay in use" if self._keys else "nobody can be let in until then"
                 is_debug = log.isEnabledFor(logging.DEBUG)
                 log.warning("the keys of the token issuer can't be fetched, %s: %s", kept, problem, exc_info=is_debug)
             self._is_failing = True

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcrib.errors import ToolcribError
+from toolcrib.errors import (
+    InvalidArguments,
+    ServerNotFound,
+    ToolChanged,
+    ToolcribError,
+    ToolDisabled,
+    ToolNotFound,
+    ToolPending,
+)
 from toolcrib.model.call import ExecutionError
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from toolcrib.wire.protocol import RESOURCE_NOT_FOUND
 
 # Under one code, whether it is not there or may not be used; the message says why.
-_NOT_THERE = frozenset({"TOOL_NOT_FOUND", "SERVER_NOT_FOUND", "TOOL_DISABLED", "TOOL_CHANGED", "APPROVAL_REQUIRED"})
+_NOT_THERE = frozenset(error.code for error in (ToolNotFound, ServerNotFound, ToolDisabled, ToolChanged, ToolPending))
 
 
 def not_found(uri: str, *, modern: bool, servers: list[str] | None = None) -> RpcError:
@@ -28,7 +36,7 @@ def rpc_error(error: ExecutionError, *, modern: bool, uri: str | None = None) ->
         return RpcError(INVALID_PARAMS if modern else RESOURCE_NOT_FOUND, error.message, {"uri": uri})
     if isinstance(code, int):
         return RpcError(code, error.message, data)
-    is_callers = error.code in _NOT_THERE or error.code == "TOOL_VALIDATION_ERROR"
+    is_callers = error.code in _NOT_THERE or error.code == InvalidArguments.code
     told: dict[str, Any] = {"code": error.code, **({"hint": error.hint} if error.hint else {})}
     return RpcError(INVALID_PARAMS if is_callers else INTERNAL_ERROR, error.message, told)
 

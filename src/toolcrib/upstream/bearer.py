@@ -244,7 +244,7 @@ class Bearer:
         return KnownSecrets(dict.fromkeys(self._covered, MASK))
 
     async def _look_aside(self) -> None:
-        """Take over what is kept now, unless it is being renewed; what can't be read now is used on."""
+        """Take over what is kept now, unless it is being renewed; where it can't be read now, what we have stays in use."""
         if self._renewal is None or self._renewal.done():
             with suppress(StoreUnavailable):
                 await self.look()
