@@ -104,6 +104,12 @@ class Peer:
             raise PeerGone(f"{tool} failed: {result['content']}")
         return result
 
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a request whose answer nobody waits for."""
+        meta = {**(MODERN_META if self.era == "modern" else {}), **params.get("_meta", {})}
+        message = {"jsonrpc": "2.0", "id": "unawaited", "method": method, "params": {**params, "_meta": meta}}
+        os.write(self._into, json.dumps(message).encode() + b"\n")
+
     def request(self, method: str, params: Mapping[str, Any]) -> bytes:
         """A request made ready to be sent as often as needed: all of it that follows the id."""
         dressed = {**params, "_meta": MODERN_META} if self.era == "modern" else dict(params)

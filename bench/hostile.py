@@ -1,10 +1,11 @@
-"""What a server with a hostile list of tools costs everybody else.
+"""What a server with a hostile list of tools, or one whose tool never comes to an end, costs everybody else.
 
     python -m bench.hostile [--kinds KIND ...] [--json FILE]
 
 A gateway on stdio with two servers: one that answers, called again and again, and one that is read meanwhile
 (`bench/hostile_server.py`). For each kind of hostile list, over stdio and over HTTP: the longest call to the healthy
-server, the peak of resident memory, and the size of the log, beside the same with an ordinary second server.
+server, the peak of resident memory, and the size of the log, beside the same with an ordinary second server. For each
+kind of hostile call (`bench/hostile_calls_server.py`) the same, while that call runs.
 """
 
 from __future__ import annotations
@@ -27,12 +28,19 @@ from toolcrib.config.paths import Paths
 from toolcrib.storage.sqlite import SqliteCatalog
 
 PLAIN = "plain"
+CALLS = (
+    *("progress", "logs", "changed", "questions", "answers", "blanks", "endless", "drip", "stderr"),
+    *("deep", "structure", "keys", "blocks", "block", "meta", "members", "interim"),
+)
+CALL_SECONDS = 5.0
 KINDS = ("worthless", "empty", "heavy", "heavy-line", "many", "dense", "wordy")
 # As much as the limits of each transport let through, or more.
 BYTES = {"stdio": "14000000", "http": "10000000"}
 # Once the hostile server was read, or given up: what follows from it (indexing, learning) is watched for this long.
 AFTER_SECONDS = 5.0
 LONGEST_SECONDS = 150.0
+
+HEALTHY = {"server": "synthetic", "tool": "echo", "arguments": {"text": "x"}}
 
 CALL_BAR_SECONDS = 2.0
 MEMORY_BAR_MEGABYTES = 100.0
@@ -52,6 +60,8 @@ class Cost:
 def second_server(kind: str, transport: str) -> Iterator[dict[str, Any]]:
     """The entry of a server of this kind, reached this way."""
     command = [sys.executable, "-I", "-S", str(HERE / "hostile_server.py"), kind, "--bytes", BYTES[transport]]
+    if kind in CALLS:
+        command = [sys.executable, "-I", "-S", str(HERE / "hostile_calls_server.py"), kind]
     if transport == "stdio":
         yield {"command": command[0], "args": command[1:]}
         return
@@ -71,24 +81,40 @@ def measure(kind: str, transport: str) -> Cost:
         config = home / "bench.json"
         config.write_text(json.dumps({"discovery": {"servers": servers}}), "utf-8")
         command = [sys.executable, "-m", "toolcrib", "--config", str(config), "serve"]
-        with log.open("wb") as stderr, Peer(command, "modern", toolcrib_environment(home), stderr) as peer:
+        environment = {**toolcrib_environment(home), "TOOLCRIB_ENGINE_ENABLED": "false"}
+        with log.open("wb") as stderr, Peer(command, "modern", environment, stderr) as peer:
             peer.greet()
-            longest = _longest_call(peer, home)
+            longest = _longest_beside_call(peer) if kind in CALLS else _longest_call(peer, home)
             peak = peak_megabytes(peer.pid)
         return Cost(longest, peak, log.stat().st_size / 1024)
+
+
+def _longest_beside_call(peer: Peer) -> float:
+    """Call the healthy server while the tool of the hostile one runs, for which nobody waits."""
+    peer.ask("tools/call", {"name": "list_tools", "arguments": {"server": "second"}})
+    arguments = {"server": "second", "tool": "tool_0", "arguments": {}}
+    peer.tell("tools/call", {"name": "execute_tool", "arguments": arguments, "_meta": {"progressToken": "hostile"}})
+    longest, began = 0.0, time.perf_counter()
+    while time.perf_counter() - began < CALL_SECONDS:
+        longest = max(longest, _one_call(peer))
+    return longest
+
+
+def _one_call(peer: Peer) -> float:
+    before = time.perf_counter()
+    # Not `call`: one that ran into its timeout is a measurement, too.
+    peer.ask("tools/call", {"name": "execute_tool", "arguments": HEALTHY})
+    took = time.perf_counter() - before
+    time.sleep(0.005)
+    return took
 
 
 def _longest_call(peer: Peer, home: Path) -> float:
     """Call the healthy server until the second one was read and a while after."""
     catalog = SqliteCatalog(Paths.of(toolcrib_environment(home)).catalog)
-    arguments = {"server": "synthetic", "tool": "echo", "arguments": {"text": "x"}}
     longest, began, settled = 0.0, time.perf_counter(), None
     while settled is None or time.perf_counter() - settled < AFTER_SECONDS:
-        before = time.perf_counter()
-        # Not `call`: one that ran into its timeout is a measurement, too.
-        peer.ask("tools/call", {"name": "execute_tool", "arguments": arguments})
-        longest = max(longest, time.perf_counter() - before)
-        time.sleep(0.005)
+        longest = max(longest, _one_call(peer))
         record = next((one for one in catalog.servers().values() if one.name == "second"), None)
         if settled is None and record is not None and (record.read_at or record.error):
             settled = time.perf_counter()
@@ -110,7 +136,7 @@ def compare(report: Report, kind: str, transport: str, plain: Cost) -> None:
 
 def main() -> int:
     parser = arguments(__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--kinds", nargs="+", choices=(*KINDS, *CALLS), default=(*KINDS, *CALLS))
     options = parser.parse_args()
     report = Report("a healthy server beside a hostile one")
     for transport in BYTES:
@@ -118,6 +144,8 @@ def main() -> int:
         report.add(Figure(f"ordinary over {transport}: longest call", plain.longest_call_seconds, "s"))
         report.add(Figure(f"ordinary over {transport}: memory at the peak", plain.peak_megabytes, "MB"))
         for kind in options.kinds:
+            if kind == "stderr" and transport == "http":
+                continue
             compare(report, kind, transport, plain)
     report.finish(options.json)
     return 0

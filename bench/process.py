@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 PROC = Path("/proc")
+# A process that uses less than a hundredth of such a time is idle.
+IDLE_SECONDS = 0.5
+MOST_SECONDS_TO_IDLE = 30.0
 THEN_WAIT = 'import sys; print("ready", flush=True); sys.stdin.read()'
 
 
@@ -14,6 +18,19 @@ def cpu_seconds(pid: int) -> float:
     """Processor time of all threads, precise to the nanosecond."""
     tasks = (PROC / str(pid) / "task").glob("*/schedstat")
     return sum(int(task.read_text("ascii").split()[0]) for task in tasks) / 1e9
+
+
+def wait_until_idle(pid: int) -> None:
+    """Returns when the process has stopped working: what it does after its start belongs to no call."""
+    deadline = time.monotonic() + MOST_SECONDS_TO_IDLE
+    before = cpu_seconds(pid)
+    while time.monotonic() < deadline:
+        time.sleep(IDLE_SECONDS)
+        now = cpu_seconds(pid)
+        if now - before < IDLE_SECONDS / 100:
+            return
+        before = now
+    raise TimeoutError(f"process {pid} still works after {MOST_SECONDS_TO_IDLE} seconds")
 
 
 def resident_megabytes(pid: int) -> float:

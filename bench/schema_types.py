@@ -19,9 +19,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.retrieval_lexical import DATA_BESIDE_THE_PROJECT
-
 from bench.report import Figure, Report, arguments, percentile
+from bench.search_quality.data import DATA_BESIDE_THE_PROJECT
 from bench.tokens import real_servers, state
 from toolcrib.config.load import load_settings
 from toolcrib.config.settings import Settings

@@ -18,9 +18,10 @@ KINDS = ("memory", "sqlite")
 
 
 @contextmanager
-def open_catalog(kind: str, folder: Path) -> Iterator[CatalogStore]:
+def open_catalog(kind: str, folder: Path, **more: Any) -> Iterator[CatalogStore]:
     """An empty catalog of this kind; one that needs a file has it in the folder."""
-    store: CatalogStore = SqliteCatalog(folder / "catalogue.db") if kind == "sqlite" else MemoryCatalog()
+    is_file = kind == "sqlite"
+    store: CatalogStore = SqliteCatalog(folder / "catalogue.db", **more) if is_file else MemoryCatalog(**more)
     try:
         yield store
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import logging
 import os
@@ -57,6 +58,11 @@ def pytest_configure() -> None:
     # A run in the background starts with Ctrl+C ignored, and its children would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    # All tests and modules are here until the end. Python would search them for garbage again and again.
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

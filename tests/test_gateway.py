@@ -27,6 +27,8 @@ from toolcrib.model.caller import Caller
 from toolcrib.model.server import DeclaredTool
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.model.view import SearchHit, ToolSummary
+from toolcrib.server.meta_tools import MetaTools
+from toolcrib.server.requests import Request
 from toolcrib.storage.sqlite import SqliteCatalog
 from toolcrib.wire.jsonrpc import RpcError
 
@@ -361,8 +363,6 @@ async def test_arguments_are_forwarded_and_the_result_comes_back() -> None:
             [{"type": "text", "text": "a"}, {"type": "image", "data": "QQ==", "mimeType": "image/png"}],
         ),
         ({}, []),
-        ({"content": "not blocks"}, []),
-        ({"content": [7, {"type": "text", "text": "a"}]}, "a"),
     ],
 )
 async def test_the_value_is_the_payload_whatever_way_the_server_gave_it(result: dict[str, Any], value: Any) -> None:
@@ -370,6 +370,42 @@ async def test_the_value_is_the_payload_whatever_way_the_server_gave_it(result: 
         outcome = await run(gateway, "write_file")
 
     assert (outcome.success, outcome.value) == (True, value)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": "not blocks"},
+        {"content": [7, {"type": "text", "text": "a"}]},
+        {"content": [{"type": 7}]},
+        {"content": [{"text": "of no type"}]},
+        {"content": [{"type": "text", "text": 7}]},
+        {"content": [{"type": "image", "data": "QQ=="}]},
+        {"content": [], "isError": "maybe"},
+        {"content": [], "_meta": []},
+    ],
+)
+async def test_a_result_that_no_client_could_read_is_an_error_of_the_server(result: dict[str, Any]) -> None:
+    async with counter(files(tools={"write_file": lambda _: result})) as gateway:
+        outcome = await run(gateway, "write_file")
+
+    assert outcome.error is not None
+    assert outcome.error.code == "TOOL_EXECUTION_ERROR"
+    assert outcome.error.message.startswith("the server returned a malformed result: ")
+
+
+async def test_a_result_with_null_for_what_its_server_left_out_is_a_result() -> None:
+    """As servers write it whose library writes every field there is."""
+    given = {**text("done"), "_meta": None, "isError": False, "structuredContent": None}
+    async with counter(files(tools={"write_file": lambda _: given})) as gateway:
+        outcome = await run(gateway, "write_file")
+        asked = b'{"server":"files","tool":"write_file","arguments":{"path":"a","content":"b"}}'
+        answer = await MetaTools(gateway).call("execute_tool", asked, Request(Caller("agent")))
+
+    assert outcome.error is None
+    # Many clients take a null there for a broken answer.
+    assert "_meta" not in answer
+    assert b"done" in bytes(answer["content"])
 
 
 async def test_a_tool_that_says_it_failed_is_an_error_with_its_words_and_its_result() -> None:
@@ -741,7 +777,7 @@ async def test_a_call_given_up_while_its_server_was_being_read_is_recorded() -> 
 async def test_a_server_that_says_its_tools_changed_is_read_again() -> None:
     server = files(era="legacy")
 
-    async with counter(server) as gateway:
+    async with counter(server, on_change="warn") as gateway:
         await gateway.list_tools("files")
         server.definitions = [tool("brand_new")]
         server.notify("notifications/tools/list_changed")
@@ -763,7 +799,7 @@ async def test_a_server_that_came_back_in_another_version_or_era_is_read_again(b
         await gateway.list_tools("files")
     server = FakeServer("files", [tool("brand_new"), WRITE], era="legacy", version="2.0")
 
-    async with counter(server) as gateway:
+    async with counter(server, on_change="warn") as gateway:
         assert (await run(gateway, "write_file")).success
         await _until_listed(gateway, ["brand_new", "write_file"])
 

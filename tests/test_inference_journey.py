@@ -164,7 +164,7 @@ async def test_a_changed_definition_is_learnt_anew() -> None:
         await gateway.execute_tool("gh", "whoami", {"owner": "me"})
 
     server.definitions[-1] = tool("whoami", "Now something else.")
-    async with read_counter(server) as gateway:
+    async with read_counter(server, on_change="warn") as gateway:
         await gateway.read_server("gh")
         assert await returns(gateway, "whoami") == ""
 

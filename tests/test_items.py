@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.fakes import FakeServer, spec, tool
 from tests.gateways import read_counter
 from tests.items import IMAGE, ODD, PICTURE, README, library
-from toolcrib import Gateway
+from toolcrib import Gateway, ToolcribError
 from toolcrib.config.paths import Paths
 from toolcrib.model.caller import Caller
 from toolcrib.model.tool_rule import ToolRule
@@ -248,6 +249,19 @@ async def test_an_address_is_not_on_because_its_server_lists_it(rule: str) -> No
     assert server.count("resources/read") == 0
 
 
+@pytest.mark.parametrize("spelling", ["db://tables/secrets", "db://tables/%73ecrets", "db://tables/./secrets"])
+async def test_a_template_that_is_allowed_leads_to_nothing_that_is_listed_and_is_not(spelling: str) -> None:
+    server = library()
+    server.methods["resources/list"] = lambda _: {"resources": [{"uri": "db://tables/secrets", "name": "secrets"}]}
+    rules = (ToolRule(("resource:db://tables/{table}",), enabled=True),)
+    async with read_counter(server, tool_rules=rules) as gateway:
+        answer = await execute(gateway, f"resource:{spelling}")
+        books = await execute(gateway, "resource:db://tables/books")
+
+    assert answer["error"]["code"] == "TOOL_DISABLED"
+    assert books == "content of db://tables/books"
+
+
 async def test_an_endless_address_is_asked_of_nobody() -> None:
     server = library()
     async with read_counter(server) as gateway:
@@ -462,6 +476,50 @@ async def test_what_is_read_is_in_the_audit_log_under_its_servers_name() -> None
 
     lines = Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines()
     assert [(line["server"], line["tool"]) for line in map(json.loads, lines)] == [("library", "resource:file:///a")]
+
+
+async def test_whoever_listens_to_a_resource_is_in_the_audit_log_and_who_may_not_as_well() -> None:
+    server = library(era="legacy")
+    server.methods["resources/subscribe"] = lambda _: {}
+    rules = (ToolRule(("resource:file:///work/logo.png",), enabled=False),)
+    async with read_counter(server, tool_rules=rules) as gateway:
+        await gateway.subscribe("library", "file:///work/README.md", lambda _: None, caller=AGENT.caller)
+        with pytest.raises(ToolcribError):
+            await gateway.subscribe("library", "file:///work/logo.png", lambda _: None, caller=AGENT.caller)
+
+    lines = map(json.loads, Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines())
+    assert [(line["caller"], line["tool"], line["outcome"], line.get("decision")) for line in lines] == [
+        ("agent", "resource:file:///work/README.md", "subscribed", "allowed"),
+        ("agent", "resource:file:///work/logo.png", "TOOL_DISABLED", "refused"),
+    ]
+
+
+async def test_suggestions_count_as_calls_where_calls_have_a_rate() -> None:
+    server = library()
+    async with read_counter(server, call_rate=0.1) as gateway:
+        values = [(await gateway.complete("library", "prompt:review", "tone", "s"))["values"] for _ in range(2)]
+        refused = await gateway.execute_tool("library", "borrow_book")
+
+    assert values == [["shelves"], []]
+    assert server.count("completion/complete") == 1
+    assert refused.error is not None
+    assert refused.error.code == "RATE_LIMITED"
+
+
+async def test_many_resources_are_listened_to_in_turn_where_calls_have_a_rate() -> None:
+    server = library(era="legacy")
+    server.methods["resources/subscribe"] = lambda _: {}
+    async with read_counter(server, call_rate=20) as gateway:
+        began = time.monotonic()
+        for number in range(25):
+            await gateway.subscribe("library", f"file:///work/{number}", lambda _: None)
+        seconds = time.monotonic() - began
+        ran = await gateway.execute_tool("library", "borrow_book")
+
+    assert server.count("resources/subscribe") == 25
+    # Twenty at once, and the others one after the other; calls are counted apart.
+    assert seconds > 0.2
+    assert ran.success
 
 
 async def test_a_server_may_be_called_prompt() -> None:

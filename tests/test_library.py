@@ -198,7 +198,7 @@ async def test_the_built_in_server_is_always_connected() -> None:
 @pytest.mark.parametrize("named", [True, False])
 async def test_what_was_invalidated_is_read_again_before_it_is_looked_at(named: bool) -> None:
     files, web = FakeServer("files", [READ]), FakeServer("web", [tool("fetch")])
-    async with opened(files, web) as gateway:
+    async with opened(files, web, on_change="warn") as gateway:
         assert await gateway.ready(30)
         files.definitions.append(DELETE)
         assert len(await gateway.list_tools("files")) == 1

@@ -16,6 +16,7 @@ COMMAND_LINE = "382, 384, 391-393, 405-407, 410-412, 438-465, 486, 492"
 SEARCH = "204, 245-256, 305, 385, 388, 401, 404, 429, 496, 502"
 DISCOVERY = "1-146, 315, 317-318, 320-326, 334, 336-341, 343, 347-360, 371-379, 508-509"
 PASSED_THROUGH = "196, 214, 216, 266, 396, 436"
+TRUST = "210, 506-507"
 PEERS = "316, 319, 327-333, 342, 344-346, 361-370, 510"
 # The contradictions between the documents that are settled.
 SETTLED = "1-25"
@@ -49,7 +50,9 @@ def test_every_promise_names_what_shows_it() -> None:
     promises = listed(contradictions=False)
 
     owned = [
-        number for part in (GATEWAY, COMMAND_LINE, SEARCH, DISCOVERY, PASSED_THROUGH, PEERS) for number in numbers(part)
+        number
+        for part in (GATEWAY, COMMAND_LINE, SEARCH, DISCOVERY, PASSED_THROUGH, TRUST, PEERS)
+        for number in numbers(part)
     ]
     assert sorted(promises) == sorted(owned)
     kinds = (TEST, CONTRACT, BENCH, DEVIATION)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "docs", "bench", "training", "scripts", "clients", "requirements", ".ci", ".github")
 SUFFIXES = {"", ".md", ".py", ".sh", ".sql", ".svg", ".toml", ".txt", ".yml"}
 # Vocabularies: words that anybody may use of a tool.
-VOCABULARIES = {"src/toolcrib/search/weights/words.txt", "src/toolcrib/topics/harmless.py"}
+VOCABULARIES = {"src/toolcrib/search/weights/words.txt", "src/toolcrib/model/verbs.py"}
 OUR_PAPERS = re.compile(r"\bseeds?\b|\bissue (?:[A-Z]\d?|#?\d+)\b|\bchecklist\b|§", re.IGNORECASE)
 # A data file, and where chance comes from.
 OTHER_SEEDS = re.compile(r"registry-seed\.json|random seeds?")

@@ -91,12 +91,11 @@ GATEWAY: Mapping[str, Door] = {
     "disconnect": lambda gateway, text: gateway.disconnect(text),
     "discovery_service": lambda gateway, _: gateway.discovery_service,
     "execute": lambda gateway, text: gateway.execute(_call(text)),
-    "execute_task": lambda gateway, text: gateway.execute_task(
-        replace(_call(text), task=TaskRequest("tasks/get", text))
-    ),
+    "execute_task": lambda gateway, text: gateway.execute_task(_call(text).but(task=TaskRequest("tasks/get", text))),
     "execute_stream": lambda gateway, text: _drained(gateway.execute_stream("files", "read", {text: text})),
     "execute_tool": lambda gateway, text: gateway.execute_tool(text, text, {text: text}, caller=Caller(text)),
     "failure": lambda gateway, text: gateway.failure(text),
+    "findings": lambda gateway, text: gateway.findings(text),
     "first_reading": lambda gateway, _: gateway.first_reading(),
     "get_tool_details": lambda gateway, text: gateway.get_tool_details(text, text),
     "give_up_reading": lambda gateway, text: gateway.give_up_reading(text, SECONDS),
@@ -117,6 +116,7 @@ GATEWAY: Mapping[str, Door] = {
     "subscribe": lambda gateway, text: gateway.subscribe(text, text, lambda _: None),
     "run_meant": lambda gateway, text: gateway.run_meant(_call(text)),
     "reload": lambda gateway, _: gateway.reload(),
+    "rights": lambda gateway, text: gateway.rights(text),
     "roots_changed": lambda gateway, text: gateway.roots_changed(text),
     "search_tools": lambda gateway, text: gateway.search_tools(text, server=text, domain=text, category=text),
     "settings": lambda gateway, _: gateway.settings,

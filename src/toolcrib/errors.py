@@ -9,7 +9,12 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── InvalidArguments              fix the call: .problems, each with the field and why
 ├── ToolDisabled                  a rule, the server's entry or the caller's rights say no
 ├── ToolChanged                   a person has to review the tool again
+│   └── ServerMovedOn             its server came back with another definition; nothing was sent
 ├── ToolPending                   a person has to approve the tool first
+├── ToolQuarantined               the tool's definition looks hostile: a person has to look at it first
+├── ConfirmationRequired          a person has to agree to the call, and this client can't ask one
+├── CallDeclined                  a person was asked, and said no
+├── AuditUnavailable              the call can't be written to the audit log, and must be
 ├── RateLimited                   wait: .retry_after_seconds
 ├── Overloaded                    too many calls at once: try again
 ├── OutcomeUnknown                the gateway ended while the call ran: check before running it again
@@ -33,6 +38,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
     │   ├── AnswerTooLarge        ... or its answer is larger than the limit
     │   └── SignInUnavailable     ... or new tokens for it can't be had now: nobody need sign in again
     ├── NeedsConfiguration        a variable or file the entry names is missing
+    ├── SandboxUnavailable        its entry wants a sandbox, which can't be had here: .reason
     ├── AuthenticationFailed      401 or 403
     │   └── SignInRequired        a person has to sign in first: .scopes
     ├── SignInFailed              a sign-in did not come to its end: .reason
@@ -141,10 +147,43 @@ class ToolChanged(ToolcribError):
     code = "TOOL_CHANGED"
 
 
+class ServerMovedOn(ToolChanged):
+    """The server, started for a call, does not define the tool as it did when the call looked it up; nothing was sent."""
+
+
 class ToolPending(ToolcribError):
     """Nobody has approved this tool yet."""
 
     code = "TOOL_PENDING"
+
+
+class ToolQuarantined(ToolcribError):
+    """The tool's definition looks hostile."""
+
+    code = "TOOL_QUARANTINED"
+
+
+# A tool that is there, and that this caller may not use now.
+KEPT_AWAY = (ToolDisabled, ToolChanged, ToolPending, ToolQuarantined)
+
+
+class ConfirmationRequired(ToolcribError):
+    """A person has to agree to the call, and nobody can be asked."""
+
+    code = "CONFIRMATION_REQUIRED"
+
+
+class CallDeclined(ToolcribError):
+    """A person was asked whether the call may run, and did not agree."""
+
+    code = "CALL_DECLINED"
+
+
+class AuditUnavailable(ToolcribError):
+    """The call can't be written to the audit log, and nothing may run unwritten."""
+
+    code = "AUDIT_UNAVAILABLE"
+    retryable = True
 
 
 class RateLimited(ToolcribError):
@@ -329,6 +368,16 @@ class NeedsConfiguration(UpstreamError):
     """The server's entry names a variable or a file that is missing."""
 
     code = "SERVER_NEEDS_CONFIGURATION"
+
+
+class SandboxUnavailable(UpstreamError):
+    """The server's entry wants a sandbox, which can't be had here; `reason` says why."""
+
+    code = "SANDBOX_UNAVAILABLE"
+
+    def __init__(self, message: str, *, server: str, reason: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message, server=server, hint=hint, reason=reason, **details)
+        self.reason = reason
 
 
 class AuthenticationFailed(UpstreamError):

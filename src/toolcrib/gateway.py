@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,8 +22,10 @@ from toolcrib.config.settings import Settings
 from toolcrib.discovery.refresher import CatalogRefresher
 from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.limits.room import Room
+from toolcrib.model.advice import no_servers
 from toolcrib.model.call import CallEvent, ExecutionError, ExecutionResult, Listener, ToolCall, ToolResult
-from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.caller import LIBRARY, Caller, Rights
+from toolcrib.model.finding import Finding
 from toolcrib.model.items import ItemKind
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.model.status import ServerStatus
@@ -83,6 +84,7 @@ class Gateway:
         refresher: CatalogRefresher,
         open_service: Callable[[], MCPDiscoveryService],
         connections: Connections,
+        items: ServerItems,
         call_tool: CallTool,
         ask_about_task: CallTool,
         introspector: Introspector,
@@ -100,7 +102,7 @@ class Gateway:
         self._open_service = open_service
         self._service: MCPDiscoveryService | None = None
         self._connections = connections
-        self._items = ServerItems(self._view, connections)
+        self._items = items
         self._call_tool = call_tool
         self._ask_about_task = ask_about_task
         self._introspector = introspector
@@ -124,6 +126,10 @@ class Gateway:
     def settings(self) -> Settings:
         """The configuration in force."""
         return self._workspace.settings
+
+    def rights(self, profile: str = "") -> Rights:
+        """What a client with this profile may use, under the configuration in force."""
+        return self._workspace.profiles.of(profile)
 
     @property
     def discovery_service(self) -> MCPDiscoveryService:
@@ -162,8 +168,7 @@ class Gateway:
         """The servers that a caller may use, in the order of the configuration."""
         return [
             server_view(self._view, name, self._connections.status(spec), caller)
-            for name, spec in self._view.specs.items()
-            if caller.rights.may_see(name)
+            for name, spec in self._view.servers(caller).items()
         ]
 
     async def connect(self, server: str) -> None:
@@ -216,9 +221,9 @@ class Gateway:
         """
         question = SearchQuestion(query, server, limit, include_disabled, domain, category)
         search = understood(self._workspace, question)
-        await self._make_searchable(server)
+        await self._make_searchable(server, caller)
         hits = hits_of(found_tools(self._workspace, search, caller))
-        note = self._search_note(hits, search)
+        note = self._search_note(hits, search, caller)
         packed = tuple(hits) if limit is not None else pack_hits(hits, note)
         return SearchAnswer(packed, note) if fits(hits) else SearchAnswer((), note, nearest=packed)
 
@@ -226,22 +231,28 @@ class Gateway:
         self, server: str, *, include_disabled: bool = False, caller: Caller = LIBRARY
     ) -> list[ToolSummary]:
         """The tools of one server; an unknown server has none."""
-        await self._need(server)
-        return self._listed([server] if self._view.knows(server) else [], caller, include_disabled=include_disabled)
+        await self._need(server, caller)
+        return self._listed([server], caller, include_disabled=include_disabled)
 
     async def all_tools(self, *, include_disabled: bool = False, caller: Caller = LIBRARY) -> list[ToolSummary]:
         """The tools of all servers that are known now, server by server; `ready` waits for those that are not."""
-        return self._listed(self._view.specs, caller, include_disabled=include_disabled)
+        return self._listed(self._view.servers(caller), caller, include_disabled=include_disabled)
 
     async def get_tool_details(self, server: str, tool: str, *, caller: Caller = LIBRARY) -> ToolDetails | None:
-        """How to call a tool, or None where there is no such tool."""
+        """How to call a tool, or None where there is no such tool; raises where a person has to look at it first."""
         visible = await self._find(*split_id(server, tool), caller)
         if visible is None:
             return None
+        if visible.availability.hides_words:
+            raise missing(self._view, *split_id(server, tool), caller)
         learnt = await asyncio.to_thread(self._view.known_shape, visible) if self.settings.learn_shapes else None
         # Loaded only now: the language of types comes with it, and most questions are about calls and searches.
         details: ToolDetails = import_module("toolcrib.queries.describe").details_view(visible, learnt)
         return details
+
+    def findings(self, server: str) -> list[tuple[str, Finding]]:
+        """What is odd or hostile in what a server offers, as far as it was read: names of tools and items, each with a finding."""
+        return self._view.findings(server)
 
     async def introspect_output(self, server: str, tool: str) -> Mapping[str, Any] | None:
         """What a tool returns, as a JSON Schema: declared, learnt, or found out by a harmless call; None where it can't be told.
@@ -262,8 +273,8 @@ class Gateway:
         self, *kinds: ItemKind, server: str | None = None, caller: Caller = LIBRARY
     ) -> list[ToolSummary]:
         """What one server, or every server that is known now, offers of these kinds: prompt, resource, template."""
-        await self._make_searchable(server)
-        servers = self._view.specs if server is None else [server]
+        await self._make_searchable(server, caller)
+        servers = self._view.servers(caller) if server is None else [server]
         items = (visible for name in servers for visible in self._view.items(name, caller).values())
         return [tool_view(visible) for visible in items if visible.enabled and visible.tool.kind in kinds]
 
@@ -281,22 +292,29 @@ class Gateway:
 
         Raises where there is no such item, it may not be used, or the server refuses.
         """
-        await self._need(server)
+        await self._need(server, caller)
         return await self._items.complete(server, name, argument, value, context, caller)
 
     async def subscribe(
-        self, server: str, uri: str, hear: Callable[[str], None], *, caller: Caller = LIBRARY
+        self,
+        server: str,
+        uri: str,
+        hear: Callable[[str], None],
+        *,
+        caller: Caller = LIBRARY,
+        caller_now: Callable[[], Caller] | None = None,
     ) -> Callable[[], Awaitable[None]]:
         """Call `hear` with the address whenever a server says that the resource has changed; gives what ends that.
 
-        Raises where there is no such resource, it may not be read, or the server does not tell.
+        Raises where there is no such resource, it may not be read, or the server does not tell. `caller_now` is the caller as
+        it is when the server says so: its rights may be others by then.
         """
-        await self._need(server)
-        return await self._items.subscribe(server, uri, hear, caller)
+        await self._need(server, caller)
+        return await self._items.subscribe(server, uri, hear, caller, caller_now or (lambda: caller))
 
-    def topics(self, servers: Iterable[str], most: int) -> list[str]:
-        """What the tools of some servers are about, in a few plain words, the most frequent first."""
-        return known_topics_of(self._view, servers, most)
+    def topics(self, servers: Iterable[str], most: int, *, caller: Caller = LIBRARY) -> list[str]:
+        """What the tools of some servers are about that a caller may use, in a few plain words, the most frequent first."""
+        return known_topics_of(self._view, servers, most, caller)
 
     async def execute_tool(
         self,
@@ -308,10 +326,12 @@ class Gateway:
         listener: Listener | None = None,
         ask: Ask | None = None,
         capabilities: Mapping[str, Any] = MappingProxyType({}),
+        confirmed: bool = False,
     ) -> ExecutionResult:
         """Run a tool; whatever goes wrong on the way is in the result, with a code.
 
-        `ask` answers what the server asks meanwhile, as far as `capabilities` (those of an MCP client) say that it can.
+        `ask` answers what the server asks meanwhile, as far as `capabilities` (those of an MCP client) say that it can. Where
+        the setting `confirm` wants a person to agree first, it is asked that too, unless the person has `confirmed` already.
         """
         server, tool = split_id(server, tool)
         try:
@@ -321,9 +341,19 @@ class Gateway:
         except (TypeError, ValueError, RecursionError) as problem:
             unfit = InvalidArguments([Problem("arguments", f"not a JSON object: {problem}")])
             return ExecutionResult(error=ExecutionError.of(unfit, server, tool))
-        call = ToolCall(server, tool, given, raw, caller, listener, "info", wants_progress=listener is not None)
+        call = ToolCall(
+            server,
+            tool,
+            given,
+            raw,
+            caller,
+            listener,
+            "info",
+            wants_progress=listener is not None,
+            is_confirmed=confirmed,
+        )
         if ask is not None:
-            call = replace(call, conversation=ProgramConversation(ask, capabilities))
+            call = call.but(conversation=ProgramConversation(ask, capabilities))
         return await self.execute(call)
 
     def meant(self, server: str, tool: str, arguments: Mapping[str, Any], caller: Caller = LIBRARY) -> Meant | None:
@@ -364,12 +394,22 @@ class Gateway:
         caller: Caller = LIBRARY,
         ask: Ask | None = None,
         capabilities: Mapping[str, Any] = MappingProxyType({}),
+        confirmed: bool = False,
     ) -> AsyncIterator[CallEvent | ExecutionResult]:
-        """Run a tool and yield progress and log messages as they come, then the outcome; `ask` as in `execute_tool`."""
+        """Run a tool and yield progress and log messages as they come, then the outcome; the rest as in `execute_tool`."""
         events: asyncio.Queue[CallEvent | None] = asyncio.Queue()
         hear = events.put_nowait
         running = asyncio.create_task(
-            self.execute_tool(server, tool, arguments, caller=caller, listener=hear, ask=ask, capabilities=capabilities)
+            self.execute_tool(
+                server,
+                tool,
+                arguments,
+                caller=caller,
+                listener=hear,
+                ask=ask,
+                capabilities=capabilities,
+                confirmed=confirmed,
+            )
         )
         running.add_done_callback(lambda _: events.put_nowait(None))
         try:
@@ -395,18 +435,18 @@ class Gateway:
         spec = self._view.specs.get(server)
         return None if spec is None else self._refresher.failure(spec)
 
-    def knows(self, server: str) -> bool:
-        """Whether a server of that name is offered."""
-        return self._view.knows(server)
+    def knows(self, server: str, *, caller: Caller = LIBRARY) -> bool:
+        """Whether a server of that name is offered to a caller."""
+        return self._view.knows(server, caller)
 
     def missing(self, server: str, tool: str, *, caller: Caller = LIBRARY) -> ToolcribError:
         """Why a lookup found nothing: the server can't be read, or the names that may have been meant."""
         server, tool = split_id(server, tool)
-        return self._unread_failure(server) or missing(self._view, server, tool, caller)
+        return self._unread_failure(server, caller) or missing(self._view, server, tool, caller)
 
-    def trouble(self, server: str) -> str:
+    def trouble(self, server: str, *, caller: Caller = LIBRARY) -> str:
         """Why the tools of a server are not known, or nothing."""
-        failure = self._unread_failure(server)
+        failure = self._unread_failure(server, caller)
         return f"Its tools could not be read: {failure.message}" if failure is not None else ""
 
     def launch_key(self, server: str) -> str:
@@ -424,21 +464,21 @@ class Gateway:
             raise missing(self._view, server, "")
         return self._view.specs.get(server)
 
-    def _unread_failure(self, server: str) -> ToolcribError | None:
-        spec = self._view.specs.get(server)
+    def _unread_failure(self, server: str, caller: Caller) -> ToolcribError | None:
+        spec = self._view.spec_for(server, caller)
         return None if spec is None else self._refresher.unread_failure(spec)
 
     def _listed(self, servers: Iterable[str], caller: Caller, *, include_disabled: bool) -> list[ToolSummary]:
         tools = (visible for name in servers for visible in self._view.tools(name, caller).values())
         return [tool_view(visible) for visible in tools if visible.enabled or include_disabled]
 
-    async def _need(self, server: str) -> None:
-        if (spec := self._view.specs.get(server)) is not None:
+    async def _need(self, server: str, caller: Caller) -> None:
+        if (spec := self._view.spec_for(server, caller)) is not None:
             await self._refresher.need(spec)
 
-    async def _make_searchable(self, server: str | None) -> None:
+    async def _make_searchable(self, server: str | None, caller: Caller) -> None:
         """Have the one server read that is asked about; where no tool at all is known, wait a little for the first."""
-        await (self.first_reading() if server is None else self._need(server))
+        await (self.first_reading() if server is None else self._need(server, caller))
 
     def _elsewhere(self, search: Search, hits: Sequence[SearchHit]) -> Sequence[str]:
         is_weak = all(hit.relevance < WEAK_HIT for hit in hits)
@@ -446,29 +486,27 @@ class Gateway:
             return ()
         return self._hints.names(search.words)
 
-    def _search_note(self, hits: Sequence[SearchHit], search: Search) -> str:
-        server, is_found = search.server, fits(hits)
+    def _search_note(self, hits: Sequence[SearchHit], search: Search, caller: Caller) -> str:
+        server, is_found, offered = search.server, fits(hits), self._view.servers(caller)
         return search_note(
             found=is_found,
-            pending=self._refresher.pending(self._view.specs),
+            pending=self._refresher.pending(offered),
             server=server,
             enabled=self.settings.enabled,
-            is_empty=not self._view.specs,
+            none_at_all="" if offered else no_servers(caller.rights),
             near=near_domains(hits[:NEIGHBOURS]) if server is None and not is_found else (),
-            unread=[name for name in self._view.unread() if server in (None, name)],
+            unread=[name for name in self._view.unread() if name in offered and server in (None, name)],
             elsewhere=self._elsewhere(search, hits),
         )
 
     async def _find(self, server: str, tool: str, caller: Caller) -> VisibleTool | None:
-        await self._need(server)
+        await self._need(server, caller)
         return self._view.find(server, tool, caller)
 
 
 def _instead(call: ToolCall, found: Meant) -> ToolCall:
     raw = msgspec.json.encode(found.arguments)
-    return replace(
-        call, server=found.server, tool=found.tool, arguments=found.arguments, raw_arguments=raw, target=None
-    )
+    return call.but(server=found.server, tool=found.tool, arguments=found.arguments, raw_arguments=raw, target=None)
 
 
 def _said_failed(result: ToolResult, call: ToolCall) -> ExecutionError:

@@ -10,13 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.ccos.counter import FILES, GITHUB, World, definition, proposed
+from tests.fakes import spec, tool
 from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_PENDING, Approvals, ProposalRequest
-from toolcrib.approvals.proposal import MOVES, Proposal, from_row, to_row
+from toolcrib.approvals.change import Change
+from toolcrib.approvals.change_requests import ask_about
+from toolcrib.approvals.proposal import MOVES, Proposal, State, from_row, to_row
 from toolcrib.approvals.risk import assess
 from toolcrib.approvals.store import ProposalRow
 from toolcrib.cli.capability_parsers import STATES as SHOWN_STATES
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
+
+READ = Change("tool", "read", "changed", "f1", tool("read"), '{"name":"read"}')
+SEND = Change("tool", "send", "new", "f2", tool("send"))
+LOCAL = StdioLaunch("npx", ("-y", "x"), {"A": "b"}, env_file=".env", pass_env=("LANG",), cwd="/srv")
 
 
 @pytest.fixture
@@ -77,6 +84,22 @@ def test_a_proposal_nobody_decides_expires_and_can_be_made_anew(world: World) ->
     assert (again.id, again.version, again.state) != (made.id, made.version, made.state)
 
 
+def test_two_processes_that_let_a_proposal_expire_at_once_do_not_fail(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.approvals.propose(proposed(), "agent")
+    world.clock.advance(EXPIRY_SECONDS)
+    change = world.store.change_proposal
+
+    def late(row: ProposalRow, *, was: str) -> bool:
+        change(row, was=was)  # the other one
+        return change(row, was=was)
+
+    monkeypatch.setattr(world.store, "change_proposal", late)
+    assert [(one.id, one.state) for one in world.approvals.all()] == [(made.id, "expired")]
+    assert world.approvals.get(made.id).state == "expired"
+
+
 def test_proposing_again_what_waits_is_the_same_request_with_what_was_learnt_since(world: World) -> None:
     first = world.approvals.propose(proposed(definitions=()), "agent")
     world.clock.advance(60)
@@ -125,9 +148,9 @@ def test_a_proposal_never_takes_the_name_of_another_server(world: World) -> None
 
 
 def test_what_is_configured_needs_no_proposal(world: World) -> None:
-    for spec in (GITHUB, FILES):
+    for known in (GITHUB, FILES):
         with pytest.raises(ApprovalRefused, match="already configured"):
-            world.approvals.propose(ProposalRequest(name=spec.name, launch=spec.launch, source="agent"), "agent")
+            world.approvals.propose(ProposalRequest(name=known.name, launch=known.launch, source="agent"), "agent")
 
 
 def test_so_many_proposals_may_wait(world: World) -> None:
@@ -181,21 +204,58 @@ def test_the_states_a_person_can_ask_for_are_those_there_are() -> None:
     assert set(MOVES) == set(SHOWN_STATES)
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(MOVES, ("approved", "rejected"))))
-def test_only_the_moves_of_the_table_are_made(world: World, before: str, after: str) -> None:
+@pytest.mark.parametrize(("before", "after"), list(product(MOVES, MOVES)))
+def test_only_the_moves_of_the_table_are_made(world: World, before: State, after: State) -> None:
     made = world.approvals.propose(proposed(), "agent")
-    world.store.change_proposal(to_row(replace(made, state=before)), was="pending")  # type: ignore[arg-type]
-    decide = world.approvals.approve if after == "approved" else world.approvals.reject
+    known = replace(made, state=before)
+    world.store.change_proposal(to_row(known), was="pending")
 
-    if after in MOVES[before]:  # type: ignore[index]
-        assert decide(made.id, "ada").state == after
+    with suppress(ApprovalRefused):
+        _try(world, known, after)
+
+    is_move = after == before or after in MOVES[before]
+    assert world.approvals.get(made.id).state == (after if is_move else before)
+
+
+def _try(world: World, known: Proposal, after: State) -> None:
+    """All that could bring a proposal into this state."""
+    if after == "approved":
+        world.approvals.approve(known.id, "ada")
+    elif after == "rejected":
+        world.approvals.reject(known.id, "ada")
+    elif after == "expired":
+        world.clock.advance(EXPIRY_SECONDS)
+    elif after == "superseded":
+        world.approvals.withdraw(known, "nothing is left to decide")
+        later = world.approvals.propose(proposed(definitions=(definition("another"),)), "agent")
+        world.approvals.approve(later.id, "ada")
     else:
-        with pytest.raises(ApprovalRefused):
-            decide(made.id, "ada")
-        assert world.approvals.get(made.id).state == before
+        world.approvals.renew(known)
 
 
-ACTIONS = st.sampled_from(["propose", "propose other tools", "approve", "reject", "a day", "a week"])
+def test_what_is_decided_is_not_withdrawn(world: World) -> None:
+    made = world.approvals.propose(proposed(), "agent")
+    rejected = world.approvals.reject(made.id, "ada")
+
+    world.approvals.withdraw(rejected, "nothing is left to decide")
+    assert world.approvals.get(made.id).state == "rejected"
+
+
+ACTIONS = st.sampled_from(
+    [
+        "propose",
+        "propose other tools",
+        "approve",
+        "reject",
+        "approve the oldest",
+        "reject the oldest",
+        "it changes",
+        "it changes again",
+        "it goes back",
+        "a day",
+        "a week",
+    ]
+)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -204,17 +264,21 @@ def test_whatever_happens_one_version_at_most_is_in_force_and_only_persons_put_i
     tmp_path: Path, actions: list[str]
 ) -> None:
     world = World(tmp_path)
-    seen: dict[str, str] = {}
+    seen: dict[str, State] = {}
     for action in actions:
         with suppress(ApprovalRefused, ApprovalNotFound):
             _act(world, action)
-        now = {proposal.id: proposal.state for proposal in world.approvals.all()}
+        known = world.approvals.all()
+        now = {proposal.id: proposal.state for proposal in known}
         for id, state in now.items():
-            before = seen.get(id, "pending")
-            assert state == before or state in MOVES[before] or before == "pending"  # type: ignore[index]
-        assert [*now.values()].count("approved") <= 1
-        assert [*now.values()].count("pending") <= 1
-        seen = dict(now)
+            before = seen.get(id)
+            assert (state == "pending") if before is None else state == before or state in MOVES[before]
+        for subject in ("server", "tools"):
+            states = [proposal.state for proposal in known if proposal.subject == subject]
+            assert states.count("approved") <= 1
+            assert states.count("pending") <= 1
+        assert seen.keys() <= now.keys()
+        seen = now
     decided = [event for event in world.events if event.what in {"approval_approved", "approval_rejected"}]
     assert {event.by for event in decided} <= {"ada"}
 
@@ -223,19 +287,27 @@ def _act(world: World, action: str) -> None:
     if action.startswith("propose"):
         tools = (definition("another"),) if action != "propose" else (definition("list_notes"),)
         world.review.propose(proposed(definitions=tools), "agent")
+    elif action.startswith("it "):
+        changes = {"it changes": [READ], "it changes again": [READ, SEND], "it goes back": []}[action]
+        ask_about(world.approvals, spec("used"), "key", changes)
+    elif action.endswith("the oldest"):
+        oldest = next((one.id for one in world.approvals.all()), "notes")
+        (world.review.approve if action.startswith("approve") else world.review.reject)(oldest, "ada")
     elif action == "approve":
-        world.review.approve("notes", "ada")
+        for server in ("notes", "used"):
+            with suppress(ApprovalRefused, ApprovalNotFound):
+                world.review.approve(server, "ada")
     elif action == "reject":
-        world.review.reject("notes", "ada")
+        for server in ("notes", "used"):
+            with suppress(ApprovalRefused, ApprovalNotFound):
+                world.review.reject(server, "ada")
     else:
         world.clock.advance(EXPIRY_SECONDS if action == "a week" else 86_400)
 
 
 def test_a_proposal_is_kept_as_it_is(world: World) -> None:
     remote = world.approvals.propose(proposed(goal="x", note="y", auth_env_var="TOKEN"), "agent")
-    local = world.approvals.propose(
-        ProposalRequest(name="l", launch=StdioLaunch("npx", ("-y", "x")), source="cli"), "ada"
-    )
+    local = world.approvals.propose(ProposalRequest(name="l", launch=LOCAL, source="cli"), "ada")
 
     for made in (remote, local, world.approvals.approve(remote.id, "ada", "fine")):
         assert from_row(to_row(made)) == made
@@ -271,6 +343,13 @@ def test_a_variable_in_an_address_or_in_the_name_of_a_program_is_a_high_risk() -
 
     assert (address.level, address.reasons[-1]) == ("high", "it would be given the value of AWS_KEY")
     assert (program.level, program.reasons[-1]) == ("high", "it would be given the value of HOME_KEY")
+
+
+def test_what_a_program_would_be_given_besides_is_in_the_risk() -> None:
+    reasons = assess(LOCAL, [definition("list_notes")]).reasons
+
+    assert "it would be given the value of LANG" in reasons
+    assert "it would be given what is in .env" in reasons
 
 
 @pytest.mark.parametrize("mark", [";", "&", "|", "<", ">", "`", "$("])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import commands, connected_calls, many_clients, startup
+from bench import commands, connected_calls, many_clients, policy, startup
 from bench.report import Report
 
 pytestmark = [
@@ -42,6 +42,7 @@ def test_calls_commands_and_starts_can_be_measured() -> None:
     report = Report("once")
     connected_calls.compare(report, "small call", "echo", {"text": "x"}, 20, 10, "modern")
     connected_calls.throughput(report, "legacy", 10)
+    policy.compare(report, 20, 1, "modern", batch=10)
     startup.add_shared(report, startup.measure_shared(1, (1,)))
 
     assert all(figure.value > 0 for figure in report.figures)

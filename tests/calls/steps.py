@@ -62,6 +62,9 @@ class Readings:
     async def need(self, spec: ServerSpec) -> None:
         self.asked.append(spec.name)
 
+    def expire_older(self, spec: ServerSpec, seconds: float) -> None:
+        """Nothing is that old."""
+
     def unread_failure(self, _: ServerSpec) -> ToolcribError | None:
         return self._failure
 

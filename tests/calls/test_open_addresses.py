@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ class Server:
 
 
 async def called(server: Server, client: Client) -> ToolResult:
-    return await OpenAddresses(lambda: SECONDS)(replace(a_call(), conversation=client), call_next=server)
+    return await OpenAddresses(lambda: SECONDS)(a_call().but(conversation=client), call_next=server)
 
 
 async def test_the_call_is_made_again_as_soon_as_the_server_is_done_with_all_pages() -> None:

@@ -53,6 +53,31 @@ def test_a_message_that_would_hide_who_asks_is_cleaned_and_cut() -> None:
     assert len(message) == len("github asks: ") + MOST_MESSAGE_CHARACTERS
 
 
+def test_the_words_of_a_form_hide_nothing_and_its_names_and_choices_stay() -> None:
+    turned = "a\u202eb"
+    field = {"type": "string", "title": turned, "description": turned, "enum": [turned], "enumNames": [turned]}
+    told = {"type": "object", "properties": {turned: field, "title": {"type": "string", "title": "plain"}}}
+
+    properties = shown(form("Which?", requestedSchema=told))["requestedSchema"]["properties"]
+
+    assert properties["title"] == {"type": "string", "title": "plain"}
+    clean = "a\ufffdb"
+    assert properties[turned] == {
+        "type": "string",
+        "title": clean,
+        "description": clean,
+        "enum": [turned],
+        "enumNames": [clean],
+    }
+
+
+def test_a_form_without_a_bottom_is_refused() -> None:
+    deep = b'{"message":"a","requestedSchema":' + b'{"a":' * 700 + b"1" + b"}" * 701
+
+    with pytest.raises(QuestionRefused):
+        QuestionRules("github").shown(Question("github", "elicitation/create", deep))
+
+
 @pytest.mark.parametrize(
     ("url", "host"),
     [

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,7 +97,7 @@ async def test_a_tool_that_says_it_failed_is_not_run_again() -> None:
 
 async def test_a_call_whose_question_was_answered_is_not_repeated() -> None:
     upstream = Upstream(ServerConnectionError("lost", server="files", sent=True))
-    call = replace(aimed(tool("look", annotations={"readOnlyHint": True})), conversation=Answered())
+    call = aimed(tool("look", annotations={"readOnlyHint": True})).but(conversation=Answered())
 
     with pytest.raises(ServerConnectionError) as failed:
         await through(Retry(), call, upstream)

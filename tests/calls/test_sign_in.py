@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,7 +73,7 @@ class Vault:
 async def called(sign_ins: SignIns, vault: Vault) -> tuple[ToolResult, Client]:
     client = Client()
     step = OfferSignIn(sign_ins, lambda _: spec(), lambda: 60)
-    return await step(replace(a_call(), conversation=client), call_next=vault), client
+    return await step(a_call().but(conversation=client), call_next=vault), client
 
 
 @pytest.mark.parametrize("needs_more", [True, False])

@@ -16,7 +16,7 @@ from tests.cli.recorded_calls import a_call, interrupted, record, watching
 from toolcrib.approvals.events import Event
 from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.config.settings import Settings
-from toolcrib.engine.capabilities import audited
+from toolcrib.engine.audited import audited
 from toolcrib.engine.from_settings import audit_file
 from toolcrib.storage.audit_file import AuditFile
 from toolcrib.storage.audit_trail import AuditTrail

@@ -169,3 +169,17 @@ def test_reload_names_the_settings_that_wait_for_a_restart(machine: Machine) -> 
         finally:
             gateway.send_signal(signal.SIGTERM)
             gateway.wait(20)
+
+
+def test_the_profiles_are_shown_with_what_each_allows(machine: Machine) -> None:
+    machine.configure(
+        "profile: work\nprofiles: {work: {servers: [a, b]}, careful: {readOnly: true, tags: [safe]}, all: {}}"
+    )
+
+    shown = machine.run("config", "show").out
+
+    assert "  work (holds for every client here): servers a, b\n" in shown
+    assert "  careful: tools tagged safe; only reading\n" in shown
+    assert "  all: everything\n" in shown
+    told = json.loads(machine.run("config", "show", "--json").out)
+    assert (told["profile"], told["profiles"]["work"]["servers"]) == ("work", ["a", "b"])

@@ -83,7 +83,7 @@ def test_a_stream_of_json_is_one_value_a_line(workshop: Machine) -> None:
     ran = workshop.run("execute", "friendly", "talk", "--stream", "--json")
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert [next(iter(line)) for line in lines] == ["progress", "log", "success"]
-    assert lines[0]["progress"]["message"] == "half\x1b[2J"
+    assert lines[0]["progress"]["message"] == "half\ufffd[2J"
     assert "\x1b" not in ran.out
 
 

@@ -150,3 +150,25 @@ def test_the_doctor_tells_of_an_extra_that_the_settings_ask_for(
     (problem,) = machine.run("doctor", "--json").json["problems"]
     assert "GMP" in problem["message"]
     assert machine.run("doctor", "friendly").code == 0
+
+
+def test_the_doctor_notices_an_audit_log_that_was_changed(machine: Machine) -> None:
+    machine.workshop("friendly")
+    assert machine.run("doctor", "--json").json["audit"] == {"whole": True}
+    log = machine.paths.audit_log
+    log.write_bytes(log.read_bytes().replace(b"friendly", b"fiendish", 1))
+
+    assert "The audit log is not as it was written: line 1 was changed" in machine.run("doctor").out
+    assert machine.run("doctor", "--json").json["audit"]["whole"] is False
+
+
+def test_the_doctor_says_whether_a_sandbox_can_be_had(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcrib.upstream.sandbox.which", lambda _name: None)
+    monkeypatch.setattr(sys, "platform", "linux")
+    entry = {"command": sys.executable, "args": ["-c", ""], "sandbox": True}
+    machine.configure(json.dumps({"servers": {"shut": entry}}))
+
+    assert "bubblewrap (the program bwrap) is not installed" in machine.run("doctor").out
+    told = machine.run("doctor", "--json").json
+    assert told["sandbox"]["reason"] == "not_installed"
+    assert told["servers"][0]["code"] == "SANDBOX_UNAVAILABLE"

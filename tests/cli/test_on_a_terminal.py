@@ -163,8 +163,11 @@ def test_hostile_names_and_texts_print_harmlessly(arguments: list[str], machine:
         _check_harmless(OWN_SEQUENCES.sub("", run_on_terminal(*arguments, *more).out))
 
 
-def test_a_hostile_tool_can_be_inspected_and_run_without_harm(machine: Machine) -> None:
+def test_a_hostile_tool_can_be_reviewed_inspected_and_run_without_harm(machine: Machine) -> None:
     machine.workshop("hostile")
+    assert machine.run("tools", "hostile", "--json").json["tools"] == []
+    _check_harmless(OWN_SEQUENCES.sub("", run_on_terminal("approvals", "show", "hostile").out))
+    assert machine.run("approvals", "approve", "hostile", "--yes").code == 0
     name = machine.run("tools", "hostile", "--json").json["tools"][0]["name"]
     for command in ("inspect", "execute"):
         shown = run_on_terminal(command, "hostile", name)

@@ -83,12 +83,12 @@ def test_whoever_approves_a_command_sees_all_of_it_but_well_known_keys(machine: 
         StdioLaunch(
             "node",
             ("--auth-script=./evil.js", "--token", "/tmp/evil.sh", GITHUB_KEY),
-            {"NODE_OPTIONS": "--import=./x.js"},
+            {"NOTES_OPTIONS": "--import=./x.js"},
         )
     )
     shown = machine.run("approvals", "show", id).out
     assert "node --auth-script=./evil.js --token /tmp/evil.sh '***'" in shown
-    assert "Gets variable: NODE_OPTIONS=--import=./x.js" in shown
+    assert "Gets variable: NOTES_OPTIONS=--import=./x.js" in shown
 
 
 def test_a_registry_with_a_key_in_its_address_is_named_without_it(machine: Machine) -> None:

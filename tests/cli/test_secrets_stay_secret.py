@@ -137,6 +137,18 @@ async def test_what_a_tool_answers_passes_as_it_came(machine: Machine, telltale:
     assert SECRETS["variable"] in outcome.result.text
 
 
+async def test_what_a_tool_answers_is_covered_where_that_is_wanted(
+    machine: Machine, telltale: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telltale("answer")
+    monkeypatch.setenv("TOOLCRIB_SECRETS_IN_RESULTS", "mask")
+    async with open_gateway() as gateway:
+        outcome = await gateway.execute_tool("telltale", "tell")
+    assert outcome.result is not None
+    assert told(outcome.result.text) == []
+    assert "${PLAIN}" in outcome.result.text
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -24,7 +24,9 @@ def test_every_setting_is_documented_in_its_own_words(scalar):
         reference.settings_table,
         reference.entry_table,
         reference.sign_in_table,
+        reference.sandbox_table,
         reference.rule_table,
+        reference.profile_table,
         reference.introspection_table,
         reference.source_formats,
     ],
@@ -37,7 +39,7 @@ def test_the_tables_of_the_docs_are_those_of_the_code(render):
 
 def test_every_example_of_the_docs_loads_without_a_remark(machine):
     examples = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 7
     for index, example in enumerate(examples):
         settings = machine.load_text(example, f"example{index}.yaml")
         assert settings.problems == ()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.config.conftest import write
 from toolcrib.config.load import load_settings
+from toolcrib.config.project_files import PROJECT_FILES
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
@@ -241,6 +242,7 @@ def test_every_file_read_or_looked_for_is_watched(machine):
         folder / "given.json",
         folder / "more.yaml",
         machine.home / ".cursor" / "mcp.json",
+        *(machine.cwd / name for name in PROJECT_FILES),
     )
     assert machine.home / ".anygpt" / "mcp-discovery.config.yaml" in machine.load().watched_files
 

@@ -41,6 +41,30 @@ def test_proposals_come_back_oldest_first(store: CapabilityStore) -> None:
     assert store.proposal("apr-1") == PROPOSAL
 
 
+def test_proposals_about_a_server_or_in_a_state_are_found_without_the_others(store: CapabilityStore) -> None:
+    approved = replace(PROPOSAL, id="apr-2", version=2, state="approved")
+    elsewhere = replace(PROPOSAL, id="apr-3", server="other", version=7)
+    for row in (PROPOSAL, approved, elsewhere):
+        store.add_proposal(row)
+
+    assert store.proposals(server="notes") == [PROPOSAL, approved]
+    assert store.proposals(state="pending") == [PROPOSAL, elsewhere]
+    assert store.proposals(server="notes", state="approved") == [approved]
+    assert store.proposals(server="nobody") == []
+    assert [store.newest_version(name) for name in ("notes", "other", "nobody")] == [2, 7, 0]
+
+
+def test_of_what_is_over_only_the_newest_proposals_stay(store: CapabilityStore) -> None:
+    rows = [replace(PROPOSAL, id=f"apr-{version}", version=version, state="superseded") for version in range(1, 6)]
+    others = [replace(PROPOSAL, id="apr-6", version=6), replace(rows[0], id="apr-7", server="other")]
+    for row in (*rows, *others):
+        store.add_proposal(row)
+    store.drop_old_proposals("notes", {"superseded", "expired"}, keep=2)
+
+    assert {row.id for row in store.proposals()} == {"apr-4", "apr-5", "apr-6", "apr-7"}
+    assert store.newest_version("notes") == 6
+
+
 def test_an_id_and_a_version_of_a_server_are_given_once(store: CapabilityStore) -> None:
     store.add_proposal(PROPOSAL)
 

@@ -449,7 +449,7 @@ def test_half_surrogate_pairs_are_replaced_everywhere_and_nothing_fails(store: C
     record, (tool,) = store.servers()["any"], store.tools("any")
 
     assert record.identity is not None
-    for kept in (tool.name, tool.description, record.identity.instructions, record.error):
+    for kept in (tool.name, tool.definition["description"], record.identity.instructions, record.error):
         kept.encode()
         assert kept.replace("�", "") == "".join(char for char in text if not "\ud800" <= char <= "\udfff")
     assert not store.save_reading("any", "any", ServerReading(identity, (odd,)), 3.0)

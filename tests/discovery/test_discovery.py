@@ -373,6 +373,37 @@ async def test_an_error_that_nobody_foresaw_is_recorded_as_a_failure_of_that_ser
         assert us.records()["a"].error == "reading it failed inside the gateway: ValueError"
 
 
+async def test_whoever_wants_a_server_read_now_is_not_content_with_a_reading_that_began_before() -> None:
+    """What that one has listed already may have changed since."""
+    async with crew("a") as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.refresher.refresh(us.spec("a"))
+        await eventually(lambda: us.reader.running)
+
+        asked = [asyncio.create_task(us.refresher.read_now(us.spec("a"))) for _ in range(3)]
+        await asyncio.sleep(0)
+        us.reader.gates["a"].set()
+        await asyncio.gather(*asked)
+
+        assert us.reader.reads == ["a", "a"]
+        assert us.is_idle
+
+
+async def test_a_reading_that_waits_for_its_turn_is_as_good_as_a_new_one() -> None:
+    async with crew("a", "b", max_parallel=1) as us:
+        us.reader.gates["a"] = asyncio.Event()
+        us.refresher.refresh(us.spec("a"))
+        us.refresher.refresh(us.spec("b"))
+        await eventually(lambda: us.reader.running)
+
+        asked = asyncio.create_task(us.refresher.read_now(us.spec("b")))
+        await asyncio.sleep(0)
+        us.reader.gates["a"].set()
+        await asked
+
+        assert us.reader.reads.count("b") == 1
+
+
 async def test_whoever_waits_hears_of_the_first_failure_and_further_attempts_are_made_behind_the_answer() -> None:
     async with crew("moody") as us:
         again = us.reader.again["moody"] = asyncio.Event()

@@ -88,7 +88,7 @@ async def test_what_the_service_read_a_search_finds_without_a_visit() -> None:
 
 async def test_a_list_that_another_process_changed_is_seen_by_the_service_and_the_gateway_at_once() -> None:
     server = FakeServer("files", [tool("old")])
-    chosen, servers = settings(spec("files")), FakeServers(server)
+    chosen, servers = settings(spec("files", on_change="warn")), FakeServers(server)
     async with open_gateway(settings=chosen, opener=servers, read_due=False) as gateway:
         service = gateway.discovery_service
         assert await names(service, spec("files")) == ["old"]

@@ -512,7 +512,7 @@ async def test_a_stranger_can_be_read_without_leaving_a_trace() -> None:
 async def test_a_last_look_can_keep_us_from_a_stranger_and_from_nobody_else() -> None:
     looked: list[str] = []
 
-    async def look(config: ServerSpec) -> None:
+    async def look(config: ServerSpec) -> ServerSpec:
         looked.append(config.name)
         raise ValidationError("its name leads inside")
 

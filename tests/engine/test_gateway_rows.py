@@ -3,8 +3,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -98,3 +99,35 @@ async def test_closing_what_never_started_is_harmless() -> None:
     await OwnGatewayRow(catalog, "us", "stdio", nobody).close()
 
     assert catalog.gateways() == []
+
+
+@pytest.fixture
+def gateway() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+
+
+def kill_and_leave(gateway: subprocess.Popen[bytes]) -> None:
+    """As by a client that does not care what became of it: its number stays taken."""
+    gateway.kill()
+    os.waitid(os.P_PID, gateway.pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="the system has no such processes")
+@pytest.mark.parametrize("when", ["before our start", "while we run"])
+async def test_the_lease_of_a_killed_gateway_that_nobody_waited_for_is_taken_over(
+    gateway: subprocess.Popen[bytes], when: str
+) -> None:
+    store = MemoryCatalog()
+    own_row = OwnGatewayRow(store, "us", "stdio", nobody, beat_seconds=0.01)
+    store.gateway_started(GatewayRow("killed", gateway.pid, "stdio", 1.0, 1.0))
+    store.try_lease("files", "killed", 0.0, 1e9)
+    if when == "while we run":
+        await own_row.start()
+        assert not store.try_lease("files", "us", 0.0, 1e9)
+    kill_and_leave(gateway)
+    if when == "before our start":
+        await own_row.start()
+
+    await eventually(lambda: store.try_lease("files", "us", 0.0, 1e9))
+    await own_row.close()

@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 def write(file: Path, **edited: Any) -> None:
     """A configuration with one server that nothing here starts, and these settings by their keys."""
-    section: dict[str, Any] = {"servers": {"files": {"command": "never-started"}}}
+    section: dict[str, Any] = {"servers": {"files": {"command": "never-started"}}, "profiles": {"other-": {}}}
     for key, value in edited.items():
         *outer, last = key.split(".")
         place = section

@@ -33,8 +33,7 @@ async def command(shared: SharedWorkshop, *words: str, stdin: bytes = b"", **mor
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=shared.environment,
-        **more,
+        **{"env": shared.environment, **more},
     )
     async with asyncio.timeout(BOUND_SECONDS):
         out, err = await process.communicate(stdin)
@@ -61,6 +60,16 @@ async def test_execute_uses_the_server_that_the_engine_has_running(shared: Share
         assert len(scripted.starts) == 1
 
 
+async def test_a_yes_from_inside_of_a_server_is_none_though_the_engine_would_run_it(shared: SharedWorkshop):
+    async with used(shared):
+        inside = {**shared.environment, "TOOLCRIB_INSIDE": "1"}
+        ran = await command(shared, "execute", "desk", "echo", "text=x", "--yes", env=inside)
+        allowed = await command(shared, "execute", "desk", "echo", "text=x", env=inside)
+
+        assert (ran.code != exits.OK, "not from a person" in ran.err) == (True, True)
+        assert allowed.code == exits.OK
+
+
 async def test_arguments_come_from_standard_input_and_from_files_of_the_client_s_folder(shared: SharedWorkshop):
     async with used(shared):
         (shared.folder / "given.json").write_text('{"text": "from a file"}')
@@ -84,6 +93,10 @@ async def test_a_failure_in_the_engine_has_the_exit_code_and_the_words_of_any_ot
 async def test_looks_at_the_catalog_are_answered_alike_with_and_without_an_engine(shared: SharedWorkshop):
     looks = (("search", "repeat", "--json"), ("tools", "desk"), ("inspect", "desk", "echo"))
     async with used(shared):
+        # What the tool returns is learnt in the background, after the client has its answer.
+        async with asyncio.timeout(20):
+            while "learnt" not in (await command(shared, *looks[-1])).out:
+                pass
         with_engine = [await command(shared, *look) for look in looks]
     shared.end_engines()
     without = [await command(shared, *look) for look in looks]

@@ -16,6 +16,11 @@ LAST_PROCESS_SECONDS = 8.0
 @pytest.fixture
 def workshop(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[Workshop]:
     """A home and a configuration for gateways on stdio; whatever a test does, no process of it may be left."""
+    yield from workshops(tmp_path, process_environment)
+
+
+def workshops(tmp_path: Path, process_environment: dict[str, str]) -> Iterator[Workshop]:
+    """What the fixture is made of, for tests elsewhere."""
     shop = Workshop(tmp_path, process_environment)
     try:
         yield shop

@@ -195,10 +195,12 @@ class LineClient:
 
     async def _read(self) -> None:
         assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            self.messages.append(json.loads(line))  # whatever is no JSON fails the test here
+        try:
+            while line := await self.process.stdout.readline():
+                self.messages.append(json.loads(line))  # whatever is no JSON fails the test here
+                self._news.set()
+        finally:
             self._news.set()
-        self._news.set()
 
     def send(self, *messages: Any) -> None:
         """Write messages at once; bytes go out as they are, with a line end."""

@@ -36,6 +36,16 @@ async def test_broken_json_is_answered_and_the_connection_lives_on(workshop: Wor
         assert [refusal(m)[0] for m in client.messages if "error" in m] == [PARSE_ERROR] * 4
 
 
+async def test_a_sixth_tool_is_listed_where_it_is_wanted(workshop: Workshop):
+    workshop.configure({}, readOnlyTool=True)
+
+    async with workshop.lines() as client:
+        await client.initialize()
+        listed = await client.ask(2, "tools/list")
+
+    assert [tool["name"] for tool in listed["result"]["tools"]][-1] == "execute_read_only"
+
+
 async def test_a_line_that_is_too_long_is_answered_and_the_connection_lives_on(workshop: Workshop):
     workshop.configure({}, maxStdioLineBytes=2000)
 

@@ -166,9 +166,9 @@ async def test_a_longer_message_of_the_client_is_read_once_the_limit_was_raised(
         await client.initialize()
         client.send(long)
         assert (await client.answer(None))["error"]["code"] == PARSE_ERROR
-        workshop.configure({"one": workshop.scripted("one")}, maxStdioLineBytes=20_000, **NEVER)
+        workshop.configure({"pantry": workshop.scripted("pantry")}, maxStdioLineBytes=20_000, **NEVER)
         client.signal(signal.SIGHUP)
-        await until_listed(client, "one")
+        await until_listed(client, "pantry")
         client.send(long)
         assert "SERVER_NOT_FOUND" in json.dumps(await client.answer(1))
 

@@ -131,7 +131,7 @@ async def test_a_server_that_can_not_start_says_why(workshop: Workshop):
 async def test_a_call_that_never_reached_its_server_leaves_no_doubt(workshop: Workshop):
     scripted = workshop.scripted("scripted", "file")
     scripted.speak("legacy")
-    workshop.configure({"scripted": scripted}, idleStop=0.2)
+    workshop.configure({"scripted": scripted}, idleStop=0.6)
 
     async with workshop.client() as client:
         await run(client, "scripted", "echo", text="x")
@@ -314,7 +314,7 @@ async def test_a_cancelled_call_leaves_no_answer_behind(workshop: Workshop):
 
 async def test_an_idle_server_is_stopped_and_the_next_call_starts_it_again(workshop: Workshop):
     servers = workshop.both_eras()
-    workshop.configure(servers, idleStop=0.2)
+    workshop.configure(servers, idleStop=0.6)
 
     async with workshop.client() as client:
         # More often than a crashing server may be started: stopping for rest is no crash.
@@ -328,12 +328,12 @@ async def test_an_idle_server_is_stopped_and_the_next_call_starts_it_again(works
 
 async def test_a_server_at_work_is_not_idle(workshop: Workshop):
     scripted = workshop.scripted("scripted")
-    workshop.configure({"scripted": scripted}, idleStop=0.2)
+    workshop.configure({"scripted": scripted}, idleStop=0.6)
 
     async with workshop.client() as client:
         working = asyncio.create_task(run(client, "scripted", "wait"))
         await eventually(lambda: scripted.received("tools/call"))
-        deadline = time.monotonic() + 0.6
+        deadline = time.monotonic() + 1.2
         await eventually(lambda: time.monotonic() > deadline)
         scripted.let_go()
         assert await working == "waited"

@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcrib.masking.key_blocks import MOST_LINES
 from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.masker import Masker
 from toolcrib.masking.stream import LONGEST_LINE, MaskedStream
@@ -50,3 +51,37 @@ def test_a_line_without_an_end_can_be_seen_before_it_is_passed_on():
     stream.masker = Masker(KnownSecrets({SECRET: "${LILY}"}))
     assert stream.feed(f"token {SECRET}".encode()) == b""
     assert stream.peek() == b"token ${LILY}"
+
+
+KEY_LINES = [f"MIIEvQIBADANBgkqhkiG9w0BAQEF{number:04}" for number in range(30)]
+KEY = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *KEY_LINES, "-----END RSA PRIVATE KEY-----"])
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=40), st.sampled_from(["", "err: ", "{KEY} "]))
+def test_a_private_key_nobody_told_us_of_is_covered_wherever_it_is_cut(places, lead):
+    lines = f"before\n{lead.replace('{KEY}', KEY)}{KEY}\nafter\n"
+    shown = through(cut(lines.encode(), places)).decode()
+    assert not [line for line in KEY_LINES if line in shown]
+    assert "PRIVATE" not in shown
+    assert shown.startswith("before\n")
+    assert shown.endswith("***\nafter\n")
+
+
+def test_a_private_key_is_covered_line_by_line_also_where_the_rest_is_looked_at_before_it_comes():
+    stream = MaskedStream()
+    for line in KEY.split("\n"):
+        assert stream.feed(f"{line}\n".encode()) == (b"***\n" if "BEGIN" in line else b"")
+        assert (stream.peek(b"seen") == b"") == ("END" not in line)
+    assert stream.feed(b"next\n") == b"next\n"
+
+
+def test_who_only_speaks_of_a_key_is_heard_again_after_some_lines():
+    stream = MaskedStream()
+    stream.feed(b"-----BEGIN PRIVATE KEY----- is missing\n")
+    heard = b"".join(stream.feed(b"line %d\n" % number) for number in range(2 * MOST_LINES))
+    assert heard.startswith(b"line %d\n" % MOST_LINES)
+
+
+def test_many_keys_on_a_line_take_no_longer_than_the_line():
+    piece = b"-----BEGIN PRIVATE KEY-----"
+    assert through([piece * 20_000 + b"\n"]).count(b"-----") == 0

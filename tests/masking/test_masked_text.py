@@ -63,6 +63,11 @@ def test_a_key_of_a_well_known_service_is_recognised_by_its_shape(key, before, a
     assert key[12:] not in mask_text(f"before {before}{key}{after} after")
 
 
+@given(st.text("0123456789abcdef", min_size=10, max_size=10), st.text(ALPHANUMERIC + "_-", min_size=43, max_size=43))
+def test_a_token_of_our_own_is_recognised_by_its_shape(id, rest):
+    assert rest not in mask_text(f"before tc_{id}_{rest} after")
+
+
 @given(made_up, names, st.sampled_from(WAYS_TO_NAME), surroundings)
 def test_a_value_is_recognised_by_the_name_before_it(value, name, way, around):
     assert value not in mask_text(f"{around}\n{way.format(name=name, value=value)}\n{around}")

@@ -116,7 +116,7 @@ async def all_pairings(
             opened = [_over_stdio(visitor, folder, environment, servers) for visitor in visitors]
         else:
             servers = await _served(stack, everything, environment)
-            config = write_config(folder, servers, probeTimeout=PROBE_SECONDS)
+            config = write_config(folder, servers, probeTimeout=PROBE_SECONDS, trust={"onChange": "warn"})
             gateway = await asyncio.to_thread(
                 stack.enter_context, gateway_process(folder, config, environment, home=folder / "home")
             )
@@ -138,7 +138,7 @@ async def _over_stdio(
     place = folder / visitor.era
     place.mkdir()
     workshop = Workshop(place, {**environment, "TOOLCRIB_HOME": str(place / "home")})
-    workshop.configure(servers, probeTimeout=PROBE_SECONDS)
+    workshop.configure(servers, probeTimeout=PROBE_SECONDS, trust={"onChange": "warn"})
     command = [*workshop.command[:-1], "warm"]
     reading = await asyncio.create_subprocess_exec(*command, env=workshop.environment, stdout=subprocess.DEVNULL)
     assert await reading.wait() == 0

@@ -26,6 +26,8 @@ from toolcrib.peers.signatures import canonical, signature_of
 OK_HEAD = b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
+AGAIN_SECONDS = 2.0
+
 
 class HandMadePeer:
     """A peer with a real key and a real certificate; `answer` is all that it says, and `asked` what it was asked for."""
@@ -158,9 +160,21 @@ async def speaking(host: str) -> AsyncIterator[Speaker]:
         await opened.async_close()
 
 
-async def looked_at(peers: Sequence[HandMadePeer], times: int, told: Callable[[], str], seconds: float = 30) -> None:
-    """Wait until each of these was asked for its card so often."""
-    deadline = time.monotonic() + seconds
-    while missing := [peer.name for peer in peers if peer.looks < times]:
-        assert time.monotonic() < deadline, f"not looked at: {missing}\n{told()}"
+async def looked_at(
+    peers: Sequence[HandMadePeer],
+    times: int,
+    told: Callable[[], str],
+    seconds: float = 30,
+    speaker: Speaker | None = None,
+) -> None:
+    """Wait until each of these was asked for its card so often.
+
+    `speaker` announces those again that nobody has looked at: a machine that listens for peers may hear the network a moment later.
+    """
+    deadline, again = time.monotonic() + seconds, time.monotonic() + AGAIN_SECONDS
+    while missing := [peer for peer in peers if peer.looks < times]:
+        assert time.monotonic() < deadline, f"not looked at: {[peer.name for peer in missing]}\n{told()}"
         await asyncio.sleep(0.05)
+        if speaker is not None and time.monotonic() > again:
+            await speaker.announce(*(peer.announcement() for peer in missing if not peer.looks))
+            again += AGAIN_SECONDS

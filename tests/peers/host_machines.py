@@ -95,9 +95,13 @@ class HostMachine:
 
     def toolcrib(self, *arguments: str) -> str:
         """What a command says that must succeed."""
-        done = self.host.run(*_TOOLCRIB, *arguments, env=self._environment, timeout=BOUND_SECONDS)
+        done = self.try_toolcrib(*arguments)
         assert done.returncode == 0, f"{arguments}: {done.stderr}\n{self.log}"
         return done.stdout
+
+    def try_toolcrib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command that may fail, because machines take a moment to hear of each other's decisions."""
+        return self.host.run(*_TOOLCRIB, *arguments, env=self._environment, timeout=BOUND_SECONDS)
 
     @contextmanager
     def begun(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:

@@ -35,9 +35,8 @@ def test_three_hosts_find_each_other_and_one_searches_and_runs_a_tool_of_another
 
     (hit, *_) = json.loads(study.toolcrib("search", "repeat a text", "--json"))["results"]
     assert (hit["server"], hit["tool"]) == ("peer-kitchen", "desk__echo")
-    wait_until(
-        lambda: "milk" in study.toolcrib("execute", "peer-kitchen", "desk__echo", "text=milk"), lambda: study.log
-    )
+    milk = "execute", "peer-kitchen", "desk__echo", "text=milk"
+    wait_until(lambda: "milk" in study.try_toolcrib(*milk).stdout, lambda: study.log)
     assert [one["params"]["arguments"] for one in network.desk.received("tools/call")] == [{"text": "milk"}]
     assert "peer-kitchen" not in garden.toolcrib("list", "--json")
 

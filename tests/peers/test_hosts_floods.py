@@ -69,7 +69,7 @@ async def test_a_flood_of_announcements_costs_little_and_keeps_neither_old_nor_n
     with place.entered():
         async with first.listening(place.address), speaking(place.address) as speaker:
             await speaker.announce(first.announcement())
-            await looked_at([first], 1, lambda: study.log)
+            await looked_at([first], 1, lambda: study.log, speaker=speaker)
             await speaker.send(*(only_named(f"nobody{number}{NONSENSE[number % 4]}") for number in range(100)))
             await speaker.send(*(only_named(f"nobody{number}") for number in range(300)))
             await speaker.announce(*map(announced, ids, nowhere))
@@ -100,7 +100,7 @@ async def test_large_cards_of_many_ids_that_change_at_every_look_take_little_mem
                 await opened.enter_async_context(peer.listening(place.address))
             speaker = await opened.enter_async_context(speaking(place.address))
             await speaker.announce(*(peer.announcement() for peer in crowd))
-            await looked_at(crowd, 1, lambda: study.log)
+            await looked_at(crowd, 1, lambda: study.log, speaker=speaker)
             garden = network.machine("garden")
             await asyncio.to_thread(study.comes_to, garden="waiting")
 

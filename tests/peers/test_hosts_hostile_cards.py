@@ -136,7 +136,7 @@ async def test_hostile_cards_reach_nobody_and_an_honest_peer_among_them_is_found
                 await opened.enter_async_context(peer.listening(place.address))
             speaker = await opened.enter_async_context(speaking(place.address))
             await speaker.announce(*(peer.announcement() for peer in (*hostile, honest)))
-            await looked_at([*hostile, honest], 2, lambda: study.log, 60)
+            await looked_at([*hostile, honest], 2, lambda: study.log, 60, speaker)
             await asyncio.to_thread(study.comes_to, honest="waiting")
 
     # What a person sees of the hostile ones is their ids, and that they are refused or did not answer.
@@ -159,6 +159,7 @@ async def test_an_older_card_does_not_replace_a_newer_one(network: Neighbourhood
     with place.entered():
         async with peer.listening(place.address), speaking(place.address) as speaker:
             await speaker.announce(peer.announcement())
+            await looked_at([peer], 1, lambda: study.log, speaker=speaker)
             await asyncio.to_thread(study.comes_to, kitchen="waiting")
 
             peer.body = lambda: peer.card(TOOL, now=made - 60)
@@ -188,7 +189,7 @@ async def test_poisoned_tools_steer_no_terminal_and_no_agent(network: Neighbourh
     with place.entered():
         async with peer.listening(place.address), speaking(place.address) as speaker:
             await speaker.announce(peer.announcement())
-            await looked_at([peer], 1, lambda: study.log)
+            await looked_at([peer], 1, lambda: study.log, speaker=speaker)
             await asyncio.to_thread(wait_until, study.states, lambda: study.log)
             (name,) = study.peers()
             shown = [await asyncio.to_thread(study.toolcrib, *words) for words in _commands_about(name)]

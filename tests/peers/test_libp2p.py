@@ -289,6 +289,25 @@ async def test_a_python_that_is_not_there_is_tried_five_times_and_told_of(
     assert sum("could not be started" in one for one in caplog.messages) == 6
 
 
+async def test_a_node_that_crashes_tells_neither_its_key_nor_what_looks_like_one(
+    libp2p_python: str, tmp_path: Path
+) -> None:
+    key, log_file = "6b" * 32, tmp_path / "node.log"
+    start = {"kind": "start", "key": key, "listen": [["127.0.0.1", f"{key} \x1b[31m ghp_{'a1' * 18}"]]}
+    with log_file.open("wb") as errors:
+        node = await asyncio.create_subprocess_exec(
+            libp2p_python, "-m", "toolcrib.libp2p_node", stdin=asyncio.subprocess.PIPE, stderr=errors
+        )
+        async with asyncio.timeout(60):
+            await node.communicate(json.dumps(start).encode() + b"\n")
+
+    told = log_file.read_text("utf-8")
+    assert "TypeError" in told
+    assert key not in told
+    assert "ghp_" not in told
+    assert "\x1b" not in told
+
+
 _ENGINE = """
 import asyncio, sys
 from pathlib import Path

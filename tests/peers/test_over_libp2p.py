@@ -226,7 +226,7 @@ async def test_a_changed_card_is_sent_to_all_peers_over_libp2p_at_once(tmp_path:
     rarely = {"peers_check_interval_seconds": 3600.0}
     notes = notes_server("add")
     async with (
-        over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes",), **rarely) as kitchen,
+        over_libp2p(tmp_path, "kitchen", notes, peers_expose=("notes",), on_change="warn", **rarely) as kitchen,
         over_libp2p(tmp_path, "study", peers_bootstrap=kitchen.multiaddresses, **rarely) as study,
     ):
         await finds(study, "peer-kitchen")

@@ -214,3 +214,8 @@ def test_required_parameters_are_kept_however_many_there_are() -> None:
 
     assert [found["name"] for found in answer["parameters"]] == sorted(names)
     assert "note" in answer
+
+
+def test_a_tool_that_destroys_says_so() -> None:
+    assert render_details(details(effect="destructive"))["effect"] == "destructive"
+    assert "effect" not in render_details(details(effect="write"))

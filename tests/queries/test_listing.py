@@ -186,3 +186,24 @@ def test_the_rest_of_the_servers_begins_where_the_list_ended() -> None:
 
 def test_a_page_beyond_the_end_is_empty() -> None:
     assert tool_page("github", [tool("a")], 5) == {"server": "github", "tools": []}
+
+
+# -- what waits for a person
+
+
+def test_lists_say_how_much_waits_for_a_person_and_of_which_server() -> None:
+    answer = server_list(
+        [server("files", waiting_count=2), server("mail"), server("web", waiting_count=1)], enabled=True
+    )
+
+    assert answer["note"].endswith("waiting for a person's review (`toolcrib approvals`): 2 of files, 1 of web.")
+    assert [one.get("waitingForReview") for one in answer["servers"]] == [2, None, 1]
+    assert tool_list("github", [tool("list_issue")], waiting=3)["note"].endswith("3 of github.")
+    assert "note" not in tool_list("github", [tool("list_issue")])
+
+
+@pytest.mark.parametrize("number", [3, 73, 1000])
+def test_lists_stay_within_their_budget_where_everything_waits(number: int) -> None:
+    found = [server(f"{NAMES[at % len(NAMES)]}-{at}", waiting_count=9) for at in range(number)]
+
+    assert count(compact(server_list(found, enabled=True))) <= 600

@@ -8,10 +8,13 @@ import json
 import stat
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from toolcrib.registry.bundle import open_bundle
 from toolcrib.registry.recipe import Recipe, Refused
@@ -140,6 +143,7 @@ def _damaged(compression: int) -> bytes:
         _damaged(zipfile.ZIP_BZIP2),
         packed({"manifest.json": MANIFEST, "a": "", "a/b": ""}),
         packed({"manifest.json": MANIFEST, "x" * 300: ""}),
+        packed({"manifest.json": MANIFEST, "é": ""}).replace("é".encode(), b"\xff\xff"),
     ],
 )
 def test_a_bundle_that_breaks_while_unpacking_leaves_the_old_one_and_nothing_else(
@@ -164,3 +168,17 @@ def test_a_bundle_of_too_many_files_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(Refused, match="more than is allowed"):
         open_bundle(content, hashlib.sha256(content).hexdigest(), tmp_path / "atlas", "atlas", most_files=2)
+
+
+@given(st.lists(st.tuples(st.integers(1, 400), st.sampled_from([0, 1, 8, 128, 255])), min_size=1, max_size=4))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_list_of_files_says_a_bundle_is_unpacked_or_refused(
+    tmp_path: Path, changes: list[tuple[int, int]]
+) -> None:
+    content = bytearray(packed({"manifest.json": MANIFEST, "a": "x", "sub/é": "x", "b": "x", "c": "x"}))
+    for from_end, byte in changes:
+        content[-from_end] = byte
+
+    with suppress(Refused):
+        opened(bytes(content), tmp_path / "atlas")
+    assert {path.name for path in tmp_path.iterdir()} <= {"atlas"}

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from tests.fakes import eventually
 from toolcrib import Gateway
+from toolcrib.model.caller import EVERYTHING, Rights
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.listening_clients import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib.server.meta_tools import MetaTools
@@ -35,8 +36,14 @@ class OurPeer:
 
     def __init__(self, gateway: Gateway) -> None:
         self.answers: Answers = []
+        # What it may use; a profile can be edited while it is connected.
+        self.rights = EVERYTHING
         meta_tools = MetaTools(gateway)
-        self.session = StdioSession(meta_tools, FixedAnswers(INSTRUCTIONS, meta_tools.native), self._take)
+        answers = FixedAnswers(INSTRUCTIONS, meta_tools.native, rights=self._rights)
+        self.session = StdioSession(meta_tools, answers, self._take, rights=self._rights)
+
+    def _rights(self) -> Rights:
+        return self.rights
 
     def _take(self, *parts: Json) -> None:
         self.answers.append(json.loads(b"".join(parts)))

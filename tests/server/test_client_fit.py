@@ -41,6 +41,12 @@ def test_text_is_not_lost_where_structured_content_takes_its_place(client: str) 
     }
 
 
+def test_a_structure_that_gets_a_handle_in_any_case_is_not_copied_into_a_text() -> None:
+    given = result(said("a"), structuredContent={"a": "x" * 2_000_000})
+
+    assert fitted(given, display_of("claude-code")) is given
+
+
 @pytest.mark.parametrize("client", ["claude-code", "codex-mcp-client", "github-copilot-developer"])
 @pytest.mark.parametrize(
     ("texts", "structured"),

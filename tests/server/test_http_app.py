@@ -22,6 +22,7 @@ ODD_RESULT = {
     "structuredContent": {"nothing": None, "whole": 1.0, "big": 12345678901234567890, "tiny": 1e-320, "": [[]]},
     "novelty": {"kept": True},
 }
+NO_ARGUMENT = {"name": "a", "value": "b"}
 ODD_EVENTS = [
     ("notifications/message", {"level": "verbose", "data": {"n": None}, "logger": None, "extra": 1}),
     ("notifications/progress", {"progress": 1, "total": "many", "_meta": {"a/b": 1}, "more": None}),
@@ -103,6 +104,18 @@ async def test_a_call_whose_name_is_no_text_is_refused(tmp_path: Path, era: str)
         (answer,) = await client.request("tools/call", {"name": 7, "arguments": {}})
         # The newest revision asks for the name in a header, too, and finds that missing first.
         assert answer["error"]["code"] == {"legacy": -32602, "modern": -32020}[era]
+
+
+async def test_an_error_repeats_nothing_that_hides_or_steers(tmp_path: Path, era: str) -> None:
+    asked = [("completion/complete", {"ref": {"type": "ref/prompt", "name": "x\u202e"}, "argument": NO_ARGUMENT})]
+    if era == "legacy":  # The newest revision says these in a header as well, which has no such characters.
+        asked += [("prompts/get", {"name": "x\u202e"}), ("resources/read", {"uri": "x\u202e"}), ("x\u202e", {})]
+    async with http_face(write_config(tmp_path, {}, native="on")) as face:
+        client = await face.open(era)
+        answers = [(await client.request(method, params))[-1]["error"] for method, params in asked]
+    for error in answers:
+        assert "x\ufffd" in json.dumps(error, ensure_ascii=False)
+        assert "\u202e" not in json.dumps(error, ensure_ascii=False)
 
 
 async def test_an_unknown_method_and_broken_json_are_answered_by_the_book(tmp_path: Path, era: str) -> None:

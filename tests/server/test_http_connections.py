@@ -59,6 +59,7 @@ class Place:
             Route("/echo", self._echo, methods=["GET", "POST"]),
             Route("/wait", self._wait, methods=["POST"]),
             Route("/stream", self._stream),
+            Route("/flood", self._flood),
         ]
         port = asyncio.get_running_loop().create_future()
         serving = asyncio.create_task(
@@ -108,6 +109,16 @@ class Place:
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._words(), media_type="text/event-stream")
 
+    async def _flood(self, _: Request) -> Response:
+        return StreamingResponse(self._much())
+
+    async def _much(self) -> AsyncIterator[bytes]:
+        try:
+            for _ in range(2_000):
+                yield b"x" * 65_536
+        finally:
+            self.done.set()
+
     async def _words(self) -> AsyncIterator[bytes]:
         yield b"first "
         await self.done.wait()
@@ -129,6 +140,16 @@ async def test_a_connection_whose_body_does_not_come_is_closed() -> None:
         line = await place.connect(HALF_A_BODY)
 
         assert await line.rest() == b""
+
+
+async def test_a_client_that_does_not_read_what_it_asked_for_is_cut_off() -> None:
+    place = Place(ConnectionLimits(unread_seconds=SHORT))
+    async with place.open():
+        line = await place.connect(b"GET /flood HTTP/1.1\r\nHost: here\r\n\r\n")
+        async with asyncio.timeout(BOUND_SECONDS):
+            await place.done.wait()
+
+        assert len(await line.rest()) < 2_000 * 65_536
 
 
 async def test_the_next_request_on_a_connection_has_its_time_too() -> None:

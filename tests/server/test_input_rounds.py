@@ -66,9 +66,11 @@ class Door:
         assert self._gateway is not None
         return self._gateway
 
-    async def call(self, tool: str = "ask", server: str = "files", **more: Any) -> dict[str, Any]:
+    async def call(
+        self, tool: str = "ask", server: str = "files", given: Mapping[str, Any] | None = None, **more: Any
+    ) -> dict[str, Any]:
         """Each member of the answer to one request, decoded."""
-        arguments = msgspec.json.encode({"server": server, "tool": tool, "arguments": {}})
+        arguments = msgspec.json.encode({"server": server, "tool": tool, "arguments": given or {}})
         members = await self.meta_tools.call("execute_tool", arguments, request(**more))
         return {name: msgspec.json.decode(value) for name, value in members.items()}
 
@@ -148,6 +150,7 @@ async def test_what_is_not_answered_is_asked_again(answers: dict[str, Any]) -> N
         {"caller": replace(AGENT, session="s-2")},
         {"tool": "other"},
         {"server": "other"},
+        {"given": {"path": "/"}},
     ],
     ids=str,
 )
@@ -302,6 +305,27 @@ async def test_each_relayed_round_is_a_line_of_its_own_and_no_failure() -> None:
         await client.answer(await client.call())
 
     assert recorded() == [("INPUT_REQUIRED", 2, False), ("OK", 0, False)]
+
+
+async def test_what_a_person_agreed_to_once_goes_on_once() -> None:
+    question = {"method": "elicitation/create", "params": {"message": "Which?"}}
+    interim = {"resultType": "input_required", "requestState": "s", "inputRequests": {"a": question}}
+    server = FakeServer(definitions=[tool("delete_repo")])
+    server.methods["tools/call"] = lambda params: text("gone") if "requestState" in params else interim
+    agreed = {"q1": {"action": "accept", "content": {"run": "once"}}}
+    how: dict[str, Any] = {"tool": "delete_repo", "given": {"repo": "site"}}
+    async with door(server, confirm="destructive") as client:
+        asked = await client.answer(await client.call(**how), agreed, **how)
+        done = await client.answer(asked, **how)
+        again = [await client.answer(asked, **how) for _ in range(2)]
+        agreed_again = await client.answer(again[0], agreed, **how)
+
+    assert list(asked["inputRequests"]) == ["a"]
+    assert done["content"] == [{"type": "text", "text": "gone"}]
+    for one in again:
+        assert "delete_repo" in one["inputRequests"]["q1"]["params"]["message"]
+    assert agreed_again["content"] == [{"type": "text", "text": "gone"}]
+    assert len(server.calls) == 3
 
 
 def recorded() -> list[tuple[str, int, bool]]:

@@ -18,7 +18,7 @@ from tests.items import PICTURE, README, library
 from tests.server.stdio_peers import OurPeer, SdkPeer, sdk_peer
 from tests.server.test_native_methods import META, NativeClient
 from toolcrib import Gateway
-from toolcrib.model.caller import LIBRARY
+from toolcrib.model.caller import EVERYTHING, LIBRARY, Rights
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.http_listening import HttpListening
 from toolcrib.server.meta_tools import MetaTools
@@ -83,12 +83,17 @@ class Listener(NativeClient):
 
 
 @asynccontextmanager
-async def listeners(gateway: Gateway, face: str, era: str, count: int = 2) -> AsyncIterator[list[Listener]]:
+async def listeners(
+    gateway: Gateway, face: str, era: str, count: int = 2, *, first: Rights = EVERYTHING
+) -> AsyncIterator[list[Listener]]:
+    """So many clients that have said hello, the first of which may have fewer rights."""
     async with AsyncExitStack() as stack:
         peers = [
             OurPeer(gateway) if face == "stdio" else await stack.enter_async_context(sdk_peer(gateway))
             for _ in range(count)
         ]
+        if isinstance(peers[0], OurPeer):
+            peers[0].rights = first
         clients = [Listener(peer, era) for peer in peers]
         for client in clients:
             await client.hello()
@@ -288,3 +293,53 @@ async def test_a_part_that_may_not_be_read_is_not_told_of() -> None:
         await eventually(lambda: addresses(ann.peer))
 
     assert addresses(ann.peer) == ["db://tables/books/7"]
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_client_whose_rights_were_narrowed_hears_no_more_of_what_it_may_not_read(era: str) -> None:
+    server = shelf("legacy")
+    async with read_counter(server) as gateway, listeners(gateway, "stdio", era, 2) as (ann, bob):
+        await ann.listen(FILE)
+        await bob.listen(FILE)
+        await eventually(lambda: subscribed(server))
+        assert isinstance(ann.peer, OurPeer)
+        ann.peer.rights = Rights(servers=("another",))
+        server.notify(UPDATED, {"uri": FILE})
+        await eventually(lambda: addresses(bob.peer))
+        assert addresses(ann.peer) == []
+        ann.peer.rights = EVERYTHING
+        server.notify(UPDATED, {"uri": FILE})
+        await eventually(lambda: addresses(ann.peer))
+
+    assert addresses(ann.peer) == [FILE]
+
+
+async def test_a_session_begins_to_listen_with_the_rights_that_it_has_by_then() -> None:
+    server = shelf("legacy")
+    async with read_counter(server) as gateway, listeners(gateway, "stdio", "legacy", 1) as (ann,):
+        await ann.listen(LOGO)
+        assert isinstance(ann.peer, OurPeer)
+        ann.peer.rights = Rights(servers=("another",))
+        refused = await ann.refusal("resources/subscribe", uri=FILE)
+
+    assert refused["code"] == -32002
+    assert subscribed(server) == [[LOGO]]
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_changed_lists_are_told_to_those_for_whom_they_changed(era: str) -> None:
+    work, home = shelf("legacy", "work"), shelf("legacy", "home")
+    at_home = Rights(servers=("home",))
+    async with read_counter(work, home) as gateway, listeners(gateway, "stdio", era, first=at_home) as (ann, bob):
+        for client in (ann, bob):
+            await client.ask("prompts/list")
+            await client.listen(lists=True)
+        work.methods["prompts/list"] = lambda _: {"prompts": [PICTURE]}
+        work.notify("notifications/prompts/list_changed")
+        await eventually(lambda: told(bob.peer, "notifications/prompts/list_changed"))
+        # Heard in turn, so this one has heard of all that came before.
+        home.methods["resources/list"] = lambda _: {"resources": [README]}
+        home.notify("notifications/resources/list_changed")
+        await eventually(lambda: told(ann.peer, "notifications/resources/list_changed"))
+
+    assert told(ann.peer, "notifications/prompts/list_changed") == []

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib.errors import ServerNotFound, ToolChanged, ToolcribError, ToolDisabled, ToolNotFound, ToolPending
+from toolcrib.errors import (
+    ServerNotFound,
+    ToolChanged,
+    ToolcribError,
+    ToolDisabled,
+    ToolNotFound,
+    ToolPending,
+    ToolQuarantined,
+)
 from toolcrib.model.call import ExecutionError
 from toolcrib.server.native_errors import rpc_error, rpc_error_of
 
-KEPT_AWAY = [ServerNotFound, ToolNotFound, ToolDisabled, ToolChanged, ToolPending]
+KEPT_AWAY = [ServerNotFound, ToolNotFound, ToolDisabled, ToolChanged, ToolPending, ToolQuarantined]
 
 
 @pytest.mark.parametrize("error", KEPT_AWAY)

@@ -16,6 +16,7 @@ from tests.gateways import counter, read_counter
 from tests.items import IMAGE, PICTURE, README, library
 from tests.server.stdio_peers import OurPeer, SdkPeer, sdk_peer
 from toolcrib import Gateway
+from toolcrib.model.caller import Rights
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.session_journal import Progress
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
@@ -121,6 +122,16 @@ async def test_what_there_is_is_declared(connect_each: Connect) -> None:
 
     assert everything.keys() == {"logging", "tools", "prompts", "resources", "completions"}
     assert prompts.keys() == {"logging", "tools", "prompts"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_is_declared_is_what_there_is_for_the_client(era: str) -> None:
+    async with read_counter(library(), PLAIN) as gateway:
+        peer = OurPeer(gateway)
+        peer.rights = Rights(servers=("web",))
+        declared = await NativeClient(peer, era).hello()
+
+    assert declared == {"logging": {}, "tools": {"listChanged": False}}
 
 
 async def test_the_setting_decides_whether_they_are_offered(connect: Connect) -> None:
@@ -288,6 +299,23 @@ async def test_a_link_in_a_prompt_can_be_read_by_its_caller(connect: Connect) ->
         after = await client.ask("resources/read", uri=link["uri"])
 
     assert after["contents"][0]["text"] == "content of memo://new/report"
+
+
+async def test_a_resource_of_far_too_many_values_is_an_error_of_its_server(connect: Connect) -> None:
+    server = library()
+    dense = {"uri": "db://tables/books", "text": "", "more": [[]] * 600_000}
+    server.methods["resources/read"] = lambda _: {"contents": [dense]}
+    async with read_counter(server) as gateway, connect(gateway) as client:
+        await client.hello()
+        refused = await client.refusal("resources/read", uri="db://tables/books")
+        # Commas and brackets of a text are none.
+        server.methods["resources/read"] = lambda _: {
+            "contents": [{**dense, "text": '[[],"a"],' * 100_000, "more": []}]
+        }
+        read = await client.ask("resources/read", uri="db://tables/books")
+
+    assert "it holds more than 524288 values" in refused["message"]
+    assert read["contents"][0]["text"] == '[[],"a"],' * 100_000
 
 
 async def test_a_rule_keeps_a_resource_from_list_and_read(connect: Connect) -> None:

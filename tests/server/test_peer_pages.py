@@ -15,6 +15,7 @@ from mcp.server import Server
 from tests.fakes import FakeServer, FakeServers, spec, text, tool
 from tests.peers.cards import GARAGE, KITCHEN, NOW, STRANGER, card_of, definition, known_peer
 from toolcrib import Settings, open_gateway
+from toolcrib.config.profiles import Profile
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.peer import AgentCard, KnownPeer
 from toolcrib.peers.card import read_card, signed_card
@@ -158,6 +159,16 @@ async def test_a_tool_of_a_trusted_peer_is_run_by_the_peers_id() -> None:
 
     assert (answer.status_code, answer.json()) == (200, {"success": True, "result": {"id": 7}})
     assert kitchen.calls == [("notes__add", {"text": "milk"})]
+
+
+async def test_a_profile_of_all_clients_holds_for_the_page_too() -> None:
+    kitchen = FakeServer("peer-kitchen", [tool("notes__add")])
+    profiles = {"work": Profile("work", servers=("github",))}
+    async with pages(TRUSTED, servers=[kitchen], profiles=profiles, profile="work") as client:
+        answer = (await client.post("/p2p/tool", json=request(TRUSTED))).json()
+
+    assert (answer["success"], answer["error"]["code"]) == (False, "SERVER_NOT_FOUND")
+    assert kitchen.calls == []
 
 
 async def test_a_tool_that_the_peer_has_not_is_an_error_with_its_code() -> None:

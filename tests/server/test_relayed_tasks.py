@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +14,8 @@ import pytest
 
 from tests.fakes import FakeServer, spec, text, tool
 from tests.gateways import read_counter
+from toolcrib.config.paths import Paths
+from toolcrib.errors import ServerConnectionError
 from toolcrib.model.asking import TASKS_EXTENSION
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import StdioLaunch
@@ -51,6 +54,9 @@ class Client:
 
     async def look(self, id: object, caller: Caller = AGENT, can: Mapping[str, Any] = CAN) -> dict[str, Any]:
         return _decoded(await self._meta_tools.task(TaskQuestion("tasks/get", id), caller, can))
+
+    async def cancel(self, id: object) -> None:
+        await self._meta_tools.task(TaskQuestion("tasks/cancel", id), AGENT, CAN)
 
 
 def _decoded(members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
@@ -144,6 +150,44 @@ async def test_the_result_of_a_task_is_fitted_like_any_other_and_an_error_is_one
     assert failed["isError"]
     assert json.loads(failed["content"][0]["text"])["error"]["message"] == "it broke"
     assert (lost.value.code, lost.value.message) == (-32602, "no such task")
+
+
+async def test_a_look_that_failed_on_the_way_is_made_once_more_and_a_cancel_is_not() -> None:
+    server, fails = Working(), list[str]()
+    server.methods["tasks/cancel"] = lambda _: {"resultType": "complete"}
+    async with client_of(server) as client:
+        task = (await client.begin())["taskId"]
+        link = server.open_links[-1]
+        request = link.request
+
+        async def failing(id: int, method: str, *more: Any) -> bytes:
+            if fails.count(method) == 0 and method.startswith("tasks/"):
+                fails.append(method)
+                raise ServerConnectionError("the connection broke", server="files", sent=True)
+            return await request(id, method, *more)
+
+        link.request = failing  # type: ignore[method-assign]
+        state = await client.look(task)
+        with pytest.raises(RpcError, match="the connection broke"):
+            await client.cancel(task)
+
+    assert state["status"] == "working"
+    assert fails == ["tasks/get", "tasks/cancel"]
+
+
+async def test_whoever_cancels_a_task_is_in_the_audit_log() -> None:
+    server = Working()
+    server.methods["tasks/cancel"] = lambda _: {"resultType": "complete"}
+    async with client_of(server) as client:
+        task = (await client.begin())["taskId"]
+        await client.look(task)
+        await client.cancel(task)
+
+    lines = map(json.loads, Paths.of(os.environ).audit_log.read_text(encoding="utf-8").splitlines())
+    assert [(line["caller"], line["tool"], line["outcome"]) for line in lines] == [
+        ("agent", "build", "TASK_BEGUN"),
+        ("agent", "build", "task_cancelled"),
+    ]
 
 
 def _unknown(_: dict[str, Any]) -> Mapping[str, Any]:

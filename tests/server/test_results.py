@@ -263,6 +263,52 @@ def test_too_large_a_structure_that_the_text_repeats_is_kept_once() -> None:
     assert "structuredContent" not in answer
 
 
+def test_a_large_structure_that_a_large_text_repeats_is_still_kept_once() -> None:
+    shelf = Shelf()
+    rows = [{"number": number, "name": f"row {number}"} for number in range(10_000)]
+
+    answer = shaped({**text(json.dumps(rows)), "structuredContent": {"result": rows}}, shelf=shelf)
+
+    assert json.loads(shelf.kept[0]) == rows
+    assert (len(answer["content"]), len(shelf.kept)) == (1, 1)
+
+
+def test_too_large_a_meta_is_kept_and_left_out() -> None:
+    shelf = Shelf()
+    beside = {"_meta": {"a": [[]] * 50_000}, "x-new": 1}
+
+    answer = shaped({**text("words"), "structuredContent": {"n": 1}, **beside}, shelf=shelf)
+
+    words, note = answer["content"]
+    assert words["text"] == "words"
+    assert answer["structuredContent"] == {"n": 1}
+    assert json.loads(note["text"])["otherMembers"]["handle"] == "handle-1"
+    assert json.loads(shelf.kept[0]) == beside
+    assert set(answer) == {"content", "structuredContent"}
+
+
+def test_too_large_a_meta_of_a_failure_is_kept_and_left_out() -> None:
+    meta, shelf = {"a": ["x" * 100_000]}, Shelf()
+
+    answer = failed(
+        ExecutionError("TOOL_EXECUTION_ERROR", "no", "files", "read"), {"content": [], "_meta": meta}, shelf
+    )
+
+    assert "_meta" not in answer
+    assert json.loads(shelf.kept[0]) == {"_meta": meta}
+
+
+def test_texts_with_too_much_beside_them_become_a_preview() -> None:
+    block = {"type": "text", "text": "words", "_meta": {"a": "x" * 100_000}}
+    shelf = Shelf()
+
+    answer = shaped({"content": [block, IMAGE, block]}, shelf=shelf)
+
+    assert enveloped(answer)["handle"] == "handle-1"
+    assert json.loads(shelf.kept[0]) == [block, block]
+    assert answer["content"][1:] == [IMAGE]
+
+
 def test_a_large_image_passes_however_large() -> None:
     large = {"content": [{**IMAGE, "data": "Q" * 10 * LIMIT}, {"type": "text", "text": "a cat"}]}
 
@@ -438,9 +484,13 @@ def test_what_belongs_to_the_hop_behind_us_is_not_passed_on() -> None:
     assert {name: json.loads(bytes(value)) for name, value in answer.items()} == {"content": [], "_meta": {"trace": 1}}
 
 
-@pytest.mark.parametrize("meta", ["io.modelcontextprotocol/x", ["io.modelcontextprotocol/x"], None])
+@pytest.mark.parametrize("meta", ["io.modelcontextprotocol/x", ["io.modelcontextprotocol/x"]])
 def test_a_meta_that_is_no_object_passes_as_it_is(meta: Any) -> None:
     assert shaped({"content": [], "_meta": meta})["_meta"] == meta
+
+
+def test_a_meta_of_null_is_left_out() -> None:
+    assert "_meta" not in shaped({"content": [], "_meta": None})
 
 
 def test_a_meta_of_the_hop_alone_is_left_out() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from mcp_types import Implementation
 from tests.journeys.asking import Person
 from tests.journeys.http_gateway import write_config
 from tests.journeys.test_asking_over_http import Reception
-from tests.server.http_face import ACCEPT, Bare, http_face
+from tests.server.http_face import ACCEPT, TOKEN, Bare, http_face
 from tests.server.slow_upstream import SlowServer
 from tests.server.test_http_drain import stoppable
 from tests.server.test_issued_tokens import guarded
@@ -243,3 +245,42 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
     async with http_face(write_config(tmp_path, {}, http={"sse": False})) as face:
         assert await status_of_stream(face) == 404
         assert (await posted(face, face.url.replace("/mcp", "/messages?session_id=1"))).status_code == 404
+
+
+async def test_a_client_that_asks_and_never_reads_fills_no_memory(tmp_path: Path) -> None:
+    slow = SlowServer()
+    slow.go.set()
+    async with serve(Script(slow)) as far, http_face(write_config(tmp_path, {"far": {"url": far}})) as face:
+        with socket.create_connection(("127.0.0.1", httpx2.URL(face.url).port)) as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            messages = await asyncio.to_thread(opened, line, face)
+            tell = partial(face.http.post, f"{face.url.removesuffix('/mcp')}{messages}", headers=AUTHORIZED)
+            await tell(json={"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO})
+            statuses: list[int] = []
+            for id in itertools.count(1):
+                params = {"name": "execute_tool", "arguments": execution("x" * 50_000)}
+                asked = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+                statuses.append((await tell(json=asked)).status_code)
+                if statuses[-1] != 202:
+                    break
+
+            assert statuses[-1] == 429
+            assert len(statuses) < 1_000
+            async with connected(face) as honest:
+                answered = await honest.call_tool("execute_tool", execution())
+                assert not answered.is_error
+
+
+HELLO = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}}
+AUTHORIZED = {**ACCEPT, "authorization": f"Bearer {TOKEN}"}
+
+
+def opened(line: socket.socket, face: Bare) -> str:
+    """Open a stream on a bare connection; the address for its messages, and nothing more is read."""
+    head = f"GET /sse HTTP/1.1\r\nHost: {httpx2.URL(face.url).netloc.decode()}\r\nAuthorization: Bearer {face.token}\r\n\r\n"
+    line.sendall(head.encode())
+    line.settimeout(BOUND_SECONDS)
+    heard = b""
+    while b"session_id=" not in heard:
+        heard += line.recv(4096)
+    return heard.partition(b"data: ")[2].split()[0].decode()

@@ -157,6 +157,8 @@ CONVERSATIONS = {
 @pytest.fixture
 async def gateway() -> AsyncIterator[Gateway]:
     async with read_counter(FakeServer("files", [tool("read")], tools={"read": lambda _: text("read")})) as opened:
+        # A connection that was only read over is closed soon, and lists would say so in between.
+        assert (await opened.execute_tool("files", "read")).error is None
         yield opened
 
 

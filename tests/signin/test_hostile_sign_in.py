@@ -72,8 +72,7 @@ async def test_a_service_inside_is_not_asked_for_a_server_outside() -> None:
         await out.send(200, b"{}")
 
     script = Script(answer)
-    async with serve(script), httpx2.AsyncClient() as client:
-        http = SignInHttp(client, "https://api.example/mcp", resolve=resolve)
+    async with serve(script), SignInHttp("https://api.example/mcp", resolve=resolve) as http:
         for url in ("https://auth.example/token", "https://rebound.example/token"):
             with pytest.raises(Exception, match="leads into your own network"):
                 await http.post(url, {}, {})

@@ -136,8 +136,7 @@ async def by_device(house: House) -> tuple[list[float], Any]:
 
     there = house.authority.address
     request = DeviceRequest("vault", f"{there}/device", f"{there}/token", Registration(id="us"))
-    async with httpx2.AsyncClient() as client:
-        http = SignInHttp(client, house.url)
+    async with SignInHttp(house.url) as http:
         tokens = await device_tokens(request, http, show, seconds=60, now=lambda: sum(pauses), sleep=sleep)
     return pauses, tokens
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.calls.audit_log import AuditRecord
+from toolcrib.storage.audit_check import check_log
 from toolcrib.storage.audit_file import AuditFile
+from toolcrib.storage.audit_trail import files_of_log
 from toolcrib.storage.file_lock import file_lock
 
 
@@ -37,7 +42,9 @@ def test_a_record_is_one_line_of_json_with_every_field(path: Path) -> None:
     AuditFile(path, on_trouble=no_trouble).append(record())
 
     assert path.read_bytes().endswith(b"}\n")
-    assert lines(path) == [
+    (line,) = lines(path)
+    assert (line.pop("n"), line.pop("previous"), len(line.pop("hash"))) == (1, "0" * 64, 64)
+    assert line == (
         {
             "time": "2025-11-15T08:14:00.250+00:00",
             "caller": "claude",
@@ -50,7 +57,7 @@ def test_a_record_is_one_line_of_json_with_every_field(path: Path) -> None:
             "argumentBytes": 120,
             "resultBytes": 3400,
         }
-    ]
+    )
 
 
 def test_the_file_is_for_its_owner_only(path: Path) -> None:
@@ -68,27 +75,39 @@ def test_names_that_look_secret_are_kept_as_names(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "evil", ['x\n{"outcome":"OK"}', "a\r\nb", "a\u2028b", "a\u0085b", "\x1b[2J", '"},{"', "\ud800", "\x00"]
+    "evil", ['x\n{"outcome":"OK"}', "a\r\nb", "a\u2028b", "a\u0085b", "\x1b[2J", '"},{"', "\ud800", "\x00", "a\x7fb"]
 )
 def test_no_name_can_start_a_second_record(path: Path, evil: str) -> None:
     AuditFile(path, on_trouble=no_trouble).append(record(tool=evil, names=(evil,), caller=evil))
     text = path.read_text(encoding="ascii")
 
     assert len(text.splitlines()) == 1
-    assert "\x1b" not in text
-    assert (lines(path)[0]["tool"], lines(path)[0]["argumentNames"]) == (evil, [evil])
+    assert text.rstrip("\n").isprintable()
+    readable = evil.encode(errors="backslashreplace").decode()
+    assert (lines(path)[0]["tool"], lines(path)[0]["argumentNames"]) == (readable, [readable])
+
+
+def test_half_a_character_in_a_name_does_not_break_the_chain(path: Path) -> None:
+    log = AuditFile(path, on_trouble=no_trouble)
+    for tool in ("\ud800", "b"):
+        log.append(record(tool=tool))
+
+    assert check_log(path).breaks == ()
+    assert [line["tool"] for line in lines(path)] == ["\\ud800", "b"]
 
 
 @given(st.text(st.characters(), max_size=300), st.lists(st.text(st.characters(), max_size=300), max_size=100))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_stays_one_bounded_line(path: Path, text: str, names: list[str]) -> None:
-    path.unlink(missing_ok=True)
     AuditFile(path, on_trouble=no_trouble).append(record(tool=text, names=tuple(names)))
 
-    (line,) = lines(path)
-    assert line["tool"] == text if len(text) <= 128 else line["tool"][:127] == text[:127]
+    line = lines(path)[-1]
+    readable = text.encode(errors="backslashreplace").decode()
+    assert line["tool"] == readable if len(readable) <= 128 else line["tool"][:100] == readable[:100]
+    assert len(line["tool"]) <= 128
     assert len(line["argumentNames"]) == min(len(names), 64)
-    assert path.stat().st_size < 64 * 1024
+    assert len(path.read_bytes().splitlines()[-1]) < 64 * 1024
+    assert check_log(path).breaks == ()
 
 
 def test_a_full_file_moves_on_and_the_oldest_is_dropped(path: Path) -> None:
@@ -105,7 +124,7 @@ def test_a_full_file_moves_on_and_the_oldest_is_dropped(path: Path) -> None:
         "audit.jsonl",
         "audit.jsonl.1",
         "audit.jsonl.2",
-        "audit.jsonl.lock",
+        "audit.jsonl.head",
     ]
 
 
@@ -143,13 +162,43 @@ def test_a_rotation_fills_the_first_free_place_and_pushes_nothing_out(path: Path
     ]
 
 
-def test_while_another_process_rotates_records_are_still_written(path: Path) -> None:
-    audit = AuditFile(path, max_bytes=10, files=2, on_trouble=no_trouble)
-    audit.append(record(tool="1"))
-    with file_lock(path.with_name("audit.jsonl.lock")):
-        audit.append(record(tool="2"))
+def test_files_beyond_a_smaller_number_are_deleted_with_the_next_rotation(path: Path) -> None:
+    audit = AuditFile(path, max_bytes=10, files=5, on_trouble=no_trouble)
+    for number in range(5):
+        audit.append(record(tool=str(number)))
+    audit.configure(max_bytes=10, files=3)
+    audit.append(record(tool="5"))
 
-    assert [line["tool"] for line in lines(path)] == ["1", "2"]
+    assert [file.name for file in files_of_log(path)] == ["audit.jsonl.2", "audit.jsonl.1", "audit.jsonl"]
+    assert [line["tool"] for line in lines(*files_of_log(path))] == ["3", "4", "5"]
+
+
+def test_a_stopped_writer_stops_no_call(path: Path) -> None:
+    troubles: list[str] = []
+    audit = AuditFile(path, on_trouble=troubles.append)
+    assert audit.append(record(tool="1"))
+    with file_lock(path.with_name("audit.jsonl.head")):
+        began = time.monotonic()
+        assert [audit.append(record()) for _ in range(20)] == [False] * 20
+        assert time.monotonic() - began < 5
+
+    assert audit.append(record(tool="2"))
+    assert [(line["tool"], line.get("unrecorded")) for line in lines(path)] == [("1", None), ("2", 20)]
+    assert len(troubles) == 2
+
+
+def test_long_names_are_shortened_and_still_told_apart(path: Path) -> None:
+    audit = AuditFile(path, on_trouble=no_trouble)
+    names = ["n" * 128, "n" * 129, "n" * 128 + "m", "n" * 5000, "n" * 5001]
+    for name in names:
+        audit.append(record(tool=name, names=(name,)))
+
+    written = [line["tool"] for line in lines(path)]
+    assert written[0] == names[0]
+    assert len(set(written)) == len(names)
+    assert all(len(name) <= 128 for name in written)
+    assert written[1].endswith(f"…sha256:{hashlib.sha256(names[1].encode()).hexdigest()[:16]}")
+    assert [line["argumentNames"] for line in lines(path)] == [[name] for name in written]
 
 
 def test_fewer_than_two_files_are_refused(path: Path) -> None:
@@ -191,11 +240,10 @@ def test_a_listener_that_fails_stops_no_call(path: Path) -> None:
 def test_a_deleted_folder_is_made_again(path: Path) -> None:
     audit = AuditFile(path, on_trouble=no_trouble)
     audit.append(record())
-    path.unlink()
-    path.parent.rmdir()
+    shutil.rmtree(path.parent)
     audit.append(record())
 
-    assert len(lines(path)) == 1
+    assert [line["outcome"] for line in lines(path)] == ["audit_changed", "OK"]
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(path: Path, tmp_path: Path) -> None:
@@ -215,11 +263,13 @@ def test_three_processes_rotate_one_log_and_lose_no_line(path: Path, start_child
         child.go_on()
     for child in children:
         assert child.rest() == ["troubles", "0"]
-    files = sorted(path.parent.glob("audit.jsonl*"))
+    files = files_of_log(path)
     written = [(line["caller"], int(line["tool"])) for line in lines(*files)]
 
     assert len(files) > 4
     assert sorted(written) == [(owner, number) for owner in owners for number in range(rounds)]
+    checked = check_log(path)
+    assert (checked.first, checked.last, checked.breaks) == (1, rounds * len(owners), ())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")

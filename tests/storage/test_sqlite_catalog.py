@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from toolcrib.errors import ConfigurationError, StoreUnavailable
+from toolcrib.model.pin import Pin
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.storage.migrate import bundled_migrations, migrate
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -228,3 +229,20 @@ def test_a_catalog_of_before_there_were_vectors_takes_them(path: Path) -> None:
         save(catalog, "files", "read")
         catalog.save_vectors("encoder", {b"one": b"vector"})
         assert catalog.vectors("encoder", [b"one"]) == {b"one": b"vector"}
+
+
+def test_what_was_agreed_to_before_several_definitions_could_be_stays_agreed_to(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        migrate(db, bundled_migrations()[:12])
+        db.execute("INSERT INTO servers (launch_key, name, review_key) VALUES ('launch', 'files', 'key')")
+        db.execute("INSERT INTO pinned VALUES ('key', 'files', 3, 'tool', 1, 5.0)")
+        db.execute("INSERT INTO pins VALUES ('key', 'tool', 'read', 'f1', 'person:ann', 5.0, '{}')")
+        db.execute("INSERT INTO refused_definitions VALUES ('key', 'f2', 'ann', 5.0)")
+
+    with closing(SqliteCatalog(path)) as catalog:
+        pins = catalog.pins("key", with_definitions=True)
+        assert pins.pins == {("tool", "read"): Pin("tool", "read", "f1", "person:ann", 5.0, "{}")}
+        assert (pins.revision, pins.refused, pins.earlier) == (3, {"f2"}, {})
+        catalog.forget("launch")
+        assert catalog.pins("key", with_definitions=True) == pins

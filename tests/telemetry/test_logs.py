@@ -30,3 +30,11 @@ def test_a_message_without_end_is_cut(capsys: pytest.CaptureFixture[str]) -> Non
     (line,) = logged("x" * 1_000_000, capsys)
 
     assert len(line) == 20_000
+
+
+def test_a_message_is_not_cut_within_a_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    lead = len("WARNING toolcrib.upstream: files: ")
+    (line,) = logged("y" * (20_000 - lead - 15) + " " + key, capsys)
+
+    assert "ghp_" not in line

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import tool
 from toolcrib.model.tool import Tool
-from toolcrib.topics.harmless import CHANGING_VERBS, name_refusal, refusal
+from toolcrib.model.verbs import CHANGING_VERBS, name_refusal
+from toolcrib.topics.harmless import refusal
 
 
 def named(name: str, **annotations: Any) -> Tool:

@@ -11,9 +11,12 @@ import pytest
 
 from tests.fakes import FakeServer, eventually, text, tool
 from tests.gateways import read_counter
+from toolcrib.errors import RateLimited, ServerConnectionError, ToolcribError
 from toolcrib.gateway import Gateway
+from toolcrib.limits.retry import RetryPolicy
 from toolcrib.model.asking import Question
 from toolcrib.model.call import CallEvent, ExecutionResult, Progress
+from toolcrib.upstream import session_tasks
 from toolcrib.upstream.sign_in_errors import sign_in_required
 from toolcrib.wire.jsonrpc import INVALID_PARAMS, RpcError
 
@@ -210,6 +213,54 @@ async def test_a_call_whose_task_was_begun_is_not_made_again_after_a_sign_in() -
     assert outcome.error is not None
     assert (outcome.error.code, len(server.asked("tools/call"))) == ("SERVER_CONNECTION_ERROR", 1)
     assert "toolcrib login" in outcome.error.hint
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        ServerConnectionError("it answered 503", server="files", sent=True, retryable=True),
+        RateLimited("files limits how often it can be called", retry_after_seconds=0.01),
+    ],
+    ids=["not available", "too often"],
+)
+async def test_a_look_at_a_task_that_fails_is_made_again(
+    era: str, trouble: ToolcribError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_tasks, "LOOK_AGAIN", RetryPolicy(initial_delay_ms=1))
+    server = Workshop(era, {"status": "working"}, {"status": "completed"})
+    async with read_counter(server) as gateway:
+        link = server.open_links[-1]
+        link.request = _failing_looks(link.request, trouble, trouble, trouble)  # type: ignore[method-assign]
+        outcome = await built(gateway)
+
+    assert outcome.value == "built"
+    assert len(server.asked("tools/call")) == 1
+
+
+async def test_a_task_whose_server_answers_no_more_is_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_tasks, "LOOK_AGAIN", RetryPolicy(initial_delay_ms=1))
+    trouble = RateLimited("files limits how often it can be called")
+    server = Workshop("modern", {"status": "working"}, {"status": "completed"})
+    async with read_counter(server) as gateway:
+        link = server.open_links[-1]
+        link.request = _failing_looks(link.request, *[trouble] * 4)  # type: ignore[method-assign]
+        outcome = await built(gateway)
+
+    assert outcome.error is not None
+    assert (outcome.error.code, len(server.asked("tools/call"))) == ("SERVER_CONNECTION_ERROR", 1)
+    assert "Outcome unknown" in outcome.error.hint
+
+
+def _failing_looks(request: Any, *troubles: ToolcribError) -> Any:
+    """A link on which looks at a task fail so, one after the other, before they reach the server."""
+    left = list(troubles)
+
+    async def failing(id: int, method: str, *more: Any) -> bytes:
+        if method == "tasks/get" and left:
+            raise left.pop()
+        return bytes(await request(id, method, *more))
+
+    return failing
 
 
 def _wanting_a_sign_in(request: Any) -> Any:

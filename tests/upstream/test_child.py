@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -40,6 +41,23 @@ async def test_a_child_that_ends_with_its_input_leaves_nothing_behind() -> None:
 
         assert members(child.pid) == []
         assert heard.reasons == ["the server was stopped"]
+
+
+async def test_a_message_is_one_line_for_the_child_however_its_json_was_written() -> None:
+    async with running(*program("echo.py")) as (child, heard):
+        await child.write(b'{"id":1,"method":"echo","params":\n{"id":2,"method":"forged","params":{}}\r\n}')
+        await child.write(b'{"id":3,"method":"echo","params":{}}')
+        await eventually(lambda: len(heard.lines) == 2)
+
+    assert [json.loads(line)["id"] for line in heard.lines] == [1, 3]
+
+
+async def test_everything_of_a_child_that_says_very_much_at_once_is_heard_in_order() -> None:
+    many = "import sys; sys.stdout.write(''.join('%d\\n\\n' % n for n in range(200_000)))"
+    async with running(sys.executable, "-I", "-S", "-c", many) as (_, heard):
+        await eventually(lambda: heard.reasons, 30)
+
+    assert heard.lines == [b"%d" % number for number in range(200_000)]
 
 
 async def test_a_stubborn_child_and_its_children_are_gone_within_five_seconds() -> None:

@@ -51,7 +51,7 @@ class Watched:
     ) -> str:
         wants_progress = listener is not None
         call = ToolCall("files", name, {}, b"{}", listener=listener, log_level="info", wants_progress=wants_progress)
-        call = replace(call, conversation=client)
+        call = call.but(conversation=client)
         return (await self.connection.call(call)).text
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +48,18 @@ def test_progress_with_a_token_of_nobody_is_dropped(token: Any) -> None:
 
     with heard.inbox.listening(7, called(events.append)):
         heard.say("progress", {"progressToken": token, "progress": 1})
+
+    assert events == []
+
+
+@pytest.mark.parametrize("method", ["progress", "message"])
+def test_a_notification_without_a_bottom_is_dropped_and_hurts_nobody(method: str) -> None:
+    heard, events = Heard(), list[CallEvent]()
+    deep = b"[" * 700 + b'"\\u202e"' + b"]" * 700
+    said = b'{"progressToken":1,"progress":1,"level":"error","data":%b,"message":%b}' % (deep, deep)
+
+    with heard.inbox.listening(1, called(events.append)):
+        heard.inbox.receive(f"notifications/{method}", said, None)
 
     assert events == []
 
@@ -234,7 +245,7 @@ class Client(Conversation):
 
 
 def calling(client: Client, *, session: str = "") -> ToolCall:
-    return replace(called(None, by=client.name, session=session), conversation=client)
+    return called(None, by=client.name, session=session).but(conversation=client)
 
 
 async def test_a_question_on_the_stream_of_a_call_reaches_its_client() -> None:

@@ -40,6 +40,20 @@ async def resolved(_: str, __: int) -> list[str]:
         "64:ff9b::7f00:1",
         "2002:7f00:1::",
         "2001:0:7f00:1::1",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "::ffff:0:127.0.0.1",
+        "::ffff:0:808:808",
+        "192.0.0.8",
+        "192.0.0.192",
+        "168.63.129.16",
+        "192.0.2.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "2001:db8::1",
+        "3fff::1",
+        "5f00::1",
+        "100::1",
         "localhost",
         "",
     ],
@@ -48,7 +62,7 @@ def test_addresses_that_not_everyone_can_reach_are_not_public(address: str) -> N
     assert not is_public_address(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
+@pytest.mark.parametrize("address", ["8.8.8.8", "168.63.129.17", "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
 def test_addresses_of_the_internet_are_public(address: str) -> None:
     assert is_public_address(address)
 

@@ -19,6 +19,7 @@ from toolcrib.model.status import ServerStatus
 from toolcrib.model.tool import Tool
 from toolcrib.upstream.connection import ConnectionPolicy
 from toolcrib.upstream.pool import Pool
+from toolcrib.wire.jsonrpc import RpcError
 
 POLICY = ConnectionPolicy(client_info={"name": "test", "version": "0"})
 
@@ -185,17 +186,19 @@ async def test_an_answer_that_is_no_result_is_an_error_of_the_server(answer: Any
 
 
 async def test_calls_of_many_servers_overlap() -> None:
-    async def slow(_: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(1)
+    names = [f"s{number}" for number in range(20)]
+    all_of_them = asyncio.Barrier(len(names))
+
+    async def answers_when_all_are_asked(_: dict[str, Any]) -> dict[str, Any]:
+        async with asyncio.timeout(10):
+            await all_of_them.wait()
         return text("done")
 
-    names = [f"s{number}" for number in range(20)]
-    servers = FakeServers(*(FakeServer(name, tools={"read": slow}) for name in names))
+    servers = FakeServers(*(FakeServer(name, tools={"read": answers_when_all_are_asked}) for name in names))
 
     async with pooled(servers, *map(spec, names)) as pool:
-        before = asyncio.get_running_loop().time()
-        await asyncio.gather(*(call(pool, name) for name in names))
-        assert asyncio.get_running_loop().time() - before == pytest.approx(1, abs=0.5)
+        answers = await asyncio.gather(*(call(pool, name) for name in names))
+        assert answers == ["done"] * len(names)
         await eventually(lambda: all(pool.status(spec(name)).state == "connected" for name in names))
 
 
@@ -374,7 +377,7 @@ ASKING = spec("asking")
 
 
 async def asked(pool: Pool, caller: Caller, client: Conversation | None, entry: ServerSpec = ASKING) -> str:
-    call = replace(a_call("asking", entry=entry, caller=caller), conversation=client)
+    call = a_call("asking", entry=entry, caller=caller).but(conversation=client)
     return (await pool.call(call)).text
 
 
@@ -507,3 +510,42 @@ async def test_a_client_that_takes_rounds_is_asked_for_folders_only_while_it_cal
 
     assert server.answers[0]["result"]["content"] == {"name": "ann"}
     assert later == server.answers[0] | {"id": later["id"]}
+
+
+FILE = "file:///notes.txt"
+
+
+def a_library(**methods: Any) -> FakeServer:
+    """A server of resources that somebody can listen to."""
+    answers = {"resources/subscribe": lambda _: {}, "resources/unsubscribe": lambda _: {}}
+    return FakeServer("a", era="legacy", capabilities={"resources": {"subscribe": True}}, methods=answers | methods)
+
+
+@pytest.mark.parametrize("what", ["settings", "entry"])
+async def test_whoever_listens_goes_on_listening_when_a_reload_takes_another_connection(what: str) -> None:
+    server, heard = a_library(), list[str]()
+    entry = spec("a")
+    other = replace(entry, launch=StdioLaunch("fake", ("--other",)))
+
+    async with pooled(FakeServers(server), entry) as pool:
+        end = await pool.subscribe(a_call("a", entry=entry), FILE, heard.append)
+        if what == "settings":
+            await pool.configure(replace(POLICY, idle_seconds=7))
+        else:
+            await pool.serve([other])
+        await eventually(lambda: server.count("resources/subscribe") == 2, seconds=10)
+        server.notify("notifications/resources/updated", {"uri": FILE})
+        await eventually(lambda: heard)
+        await end()
+        assert (heard, server.count("resources/unsubscribe")) == ([FILE], 1)
+
+
+async def test_of_two_that_listen_at_once_both_hear_that_the_server_refuses() -> None:
+    def refuse(_: Any) -> Any:
+        raise RpcError(-32602, "no such resource")
+
+    server = a_library(**{"resources/subscribe": refuse})
+    async with pooled(FakeServers(server), spec("a")) as pool:
+        asked = (pool.subscribe(a_call("a"), FILE, [].append) for _ in range(2))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [ToolExecutionError] * 2

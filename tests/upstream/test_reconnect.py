@@ -13,6 +13,7 @@ import pytest
 from tests.fakes import INSTANT, FakeServer, eventually, spec
 from toolcrib.errors import AuthenticationFailed, ServerConnectionError, ToolcribError
 from toolcrib.model.call import ToolCall
+from toolcrib.model.caller import Caller
 from toolcrib.model.server import RemoteLaunch, ServerSpec, Transport
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 
@@ -244,3 +245,18 @@ async def test_a_server_process_that_crashed_is_left_to_the_next_call() -> None:
     await asyncio.sleep(60)
     assert server.starts == 1
     await connection.close()
+
+
+async def test_an_endpoint_that_somebody_listens_to_is_looked_for_until_it_is_back() -> None:
+    endpoint = Endpoint()
+    endpoint.era, endpoint.methods = "legacy", {"resources/subscribe": lambda _: {}}
+
+    async with reaching(endpoint) as connection:
+        await connection.subscribe(Caller(), "file:///notes.txt", [].append)
+        lost = await lose(endpoint, connection)
+        await asyncio.sleep(100)
+        assert endpoint.dialled_after(lost) == [1, 3, 6, 10, 15, 75]
+        endpoint.come_back()
+        await asyncio.sleep(60)
+        assert connection.status.state == "connected"
+        assert endpoint.count("resources/subscribe") == 2

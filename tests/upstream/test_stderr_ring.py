@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcrib.masking.known import KnownSecrets
+from toolcrib.masking.masker import Masker
 from toolcrib.masking.stream import LONGEST_LINE
 from toolcrib.upstream.stderr_ring import LONGEST_LINE_BYTES, RING_BYTES, StderrRing
 
@@ -71,6 +73,29 @@ def test_a_line_without_end_is_kept_in_pieces() -> None:
 
     assert len(ring._begun) <= LONGEST_LINE_BYTES
     assert RING_BYTES <= len(ring.tail()) <= RING_BYTES + LONGEST_LINE_BYTES + LONGEST_LINE
+
+
+@pytest.mark.parametrize("before_the_cut", [1, 8, 15])
+def test_a_secret_that_falls_on_the_end_of_what_is_kept_leaves_no_half(tmp_path: Path, before_the_cut: int) -> None:
+    ring = StderrRing(file=tmp_path / "one.log")
+    ring.mask_with(Masker(KnownSecrets({"plain-lily-one-two": "${LILY}"})))
+    ring.feed(b"refused plain-lily-one-two")
+    rest = (b"\n" + b"y" * 63) * 2_000
+    ring.feed(rest[: RING_BYTES - before_the_cut - 1] + b"\n")
+
+    assert "one-two" not in ring.tail(5_000)
+    assert "two" not in (tmp_path / "one.log").read_text("utf-8")
+    assert len(ring._kept) == RING_BYTES
+
+
+def test_an_unknown_private_key_is_covered_line_by_line(tmp_path: Path) -> None:
+    ring = StderrRing(file=tmp_path / "one.log")
+    lines = ("-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEF", "AASCBKcwgg==", "-----END PRIVATE KEY-----")
+    for line in ("first", *lines, "last"):
+        ring.feed(f"{line}\n".encode())
+
+    assert ring.tail() == "first\n***\nlast"
+    assert (tmp_path / "one.log").read_text("utf-8") == "first\n***\nlast\n"
 
 
 def test_the_file_mirrors_the_ring_and_stays_bounded(tmp_path: Path) -> None:

@@ -255,6 +255,20 @@ async def test_connections_are_used_again_after_an_answer_on_a_stream(client: ht
 # ------------------------------------------------------------------ answers of every shape
 
 
+@pytest.mark.parametrize("id", [b'"id":1,', b""])
+async def test_a_malformed_answer_on_a_stream_ends_its_request_at_once(client: httpx2.AsyncClient, id: bytes) -> None:
+    async def answer(_: Seen, out: Out) -> None:
+        await out.start()
+        await out.event(b'{"jsonrpc":"2.0","id":99,"result":NaN}')
+        await out.event(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":NaN}')
+        await out.event(b'{"jsonrpc":"2.0",%b"result":{"x":NaN}}' % id)
+        await out.until_disconnect()
+
+    async with serve(Script(answer)) as base, opened(base, client) as link:
+        with pytest.raises(RpcError, match="the server sent a malformed answer: not JSON: NaN is not JSON"):
+            await ask(link, "tools/call", headers=MODERN)
+
+
 async def answered(client: httpx2.AsyncClient, answer: Any, **options: Any) -> Any:
     """The result of one request to a server that answers so."""
     async with serve(Script(answer)) as base, opened(f"{base}/mcp", client, **options) as link:
@@ -426,6 +440,51 @@ async def test_a_gzip_bomb_is_given_up_at_the_limit(client: httpx2.AsyncClient) 
     assert len(bomb) < 100_000
     with pytest.raises(ServerConnectionError, match="1000000"):
         await answered(client, answer)
+
+
+@pytest.mark.parametrize("said", [b"data:x\n\n", b"\n", b":\n"])
+async def test_a_small_answer_that_unfolds_to_millions_of_events_holds_nobody_up(
+    client: httpx2.AsyncClient, said: bytes
+) -> None:
+    flood = gzip.compress(b"data:x\n\n" + said * (24_000_000 // len(said)))
+
+    async def answer(_seen: Seen, out: Out) -> None:
+        await out.send(200, flood, content_type="text/event-stream", content_encoding="gzip")
+
+    assert len(flood) < 100_000
+    now = asyncio.get_running_loop().time
+    async with serve(Script(answer)) as base, opened(base, client) as link:
+        asking = asyncio.create_task(ask(link, "x"))
+        longest, until = 0.0, now() + 1.0
+        while now() < until:
+            before = now()
+            await asyncio.sleep(0.01)
+            longest = max(longest, now() - before)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    assert longest < 1.0
+
+
+async def test_a_stream_that_breaks_off_again_and_again_is_not_taken_up_without_a_pause(
+    client: httpx2.AsyncClient,
+) -> None:
+    async def answer(seen: Seen, out: Out) -> None:
+        if seen.rpc == "initialize":
+            await out.send(200, seen.answer({"protocolVersion": "2025-11-25"}), mcp_session_id="s")
+            return
+        await out.send(200, b"id: %d\nretry: 0\ndata:\n\n" % len(script.seen), content_type="text/event-stream")
+
+    script = Script(answer)
+    async with serve(script) as base, opened(base, client) as link:
+        await start_session(link)
+        before = len(script.seen)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await ask(link, "tools/call", id=7)
+        asked = len(script.seen) - before
+
+    assert 2 < asked < 60
 
 
 async def test_a_large_answer_within_the_limit_arrives_whole(client: httpx2.AsyncClient) -> None:

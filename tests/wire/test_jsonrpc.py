@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from toolcrib.model.clean_text import clean_words, cleaned
 from toolcrib.wire import jsonrpc
 from toolcrib.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, BadMessage
 
@@ -74,14 +75,16 @@ def test_a_result_keeps_its_very_text(id: int | str, result: Any) -> None:
 
 
 @given(st.none() | IDS, st.integers(-(2**53), 2**53), TEXT, VALUES)
-def test_an_error_comes_back_as_the_exception_it_was(id: Any, code: int, text: str, data: Any) -> None:
+def test_an_error_comes_back_as_the_exception_it_was_with_nothing_hidden_in_it(
+    id: Any, code: int, text: str, data: Any
+) -> None:
     message = jsonrpc.decode(jsonrpc.error_response(id, code, text, data))
     assert message.error is not UNSET
     error = jsonrpc.rpc_error(bytes(message.error))
 
     assert message.id == id
-    assert (error.code, error.message, str(error)) == (code, text, text)
-    assert json.dumps(error.data) == json.dumps(data)
+    assert (error.code, error.message, str(error)) == (code, clean_words(text), clean_words(text))
+    assert json.dumps(error.data) == json.dumps(cleaned(data))
 
 
 def test_a_missing_params_is_an_empty_object() -> None:
@@ -202,3 +205,10 @@ def test_any_error_member_gives_an_exception_to_raise(error: bytes) -> None:
 
     assert type(problem.code) is int
     assert isinstance(problem.message, str)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_message_is_one_line_however_its_json_was_written(end: bytes) -> None:
+    line = jsonrpc.line_of(b'{"id":1,"result":', b'{"a":%b[1]%b}' % (end, end), b"}")
+    assert (line.count(b"\n"), line.count(b"\r"), line.endswith(b"}\n")) == (1, 0, True)
+    assert json.loads(line) == {"id": 1, "result": {"a": [1]}}

@@ -9,7 +9,7 @@ import pytest
 from tests.catalogs import FailingCatalog, save_tools
 from tests.fakes import spec, tool
 from tests.showroom import ENTRY, IDENTITY, NO_RULES, Showroom
-from toolcrib.errors import ToolChanged, ToolDisabled, ToolPending
+from toolcrib.errors import ToolChanged, ToolDisabled, ToolPending, ToolQuarantined
 from toolcrib.model.availability import Availability
 from toolcrib.model.caller import Caller, Rights
 from toolcrib.model.server import DeclaredTool, StdioLaunch
@@ -359,8 +359,10 @@ def test_a_caller_sees_what_its_rights_allow() -> None:
 
     assert shop.found("read", caller=one_server) == ["files:read_file"]
     assert sorted(shop.found("file page", caller=one_tag)) == ["files:read_file", "web:read_page"]
-    refused = shop.view.find("web", "read_page", one_server)
-    assert refused.availability == Availability("disabled", "this caller has no right to the server")
+    assert shop.view.find("web", "read_page", one_server) is None
+    assert not shop.view.knows("web", one_server)
+    refused = shop.view.find("files", "delete_file", one_tag)
+    assert refused.availability == Availability("withheld", "this caller has a right to tools tagged safe only")
     assert shop.view.find("web", "read_page").enabled
 
 
@@ -375,7 +377,14 @@ def test_rights_take_away_and_never_give() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "error"), [("disabled", ToolDisabled), ("changed", ToolChanged), ("pending", ToolPending)]
+    ("state", "error"),
+    [
+        ("disabled", ToolDisabled),
+        ("withheld", ToolDisabled),
+        ("changed", ToolChanged),
+        ("pending", ToolPending),
+        ("quarantined", ToolQuarantined),
+    ],
 )
 def test_each_way_of_not_being_available_is_an_error_of_its_own(state: str, error: type[Exception]) -> None:
     availability = Availability(state, "so it is")

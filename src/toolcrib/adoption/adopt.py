@@ -28,10 +28,12 @@ def plan_adoption(
     to_vault: bool = False,
     keep: Collection[str] = (),
     local: bool = False,
+    with_profiles: bool = False,
 ) -> Plan:
     """What adopting these clients would do; without any, all that have servers to move."""
     files, skipped = _files(site, chosen)
-    plan = Planner(site, vault, to_vault=to_vault, keep=keep, local=local).plan(files)
+    planner = Planner(site, vault, to_vault=to_vault, keep=keep, local=local, with_profiles=with_profiles)
+    plan = planner.plan(files)
     busy = {one.client.name for one in plan.clients if chosen or not _is_idle(one)}
     first = {one.client.name: one for one in reversed(plan.clients)}
     kept = [one for one in plan.clients if one.client.name in busy and (one.says_something or one in first.values())]

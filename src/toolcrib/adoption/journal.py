@@ -79,6 +79,13 @@ class ServerRecord(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()
 
 
+class ProfileRecord(msgspec.Struct, frozen=True):
+    """A profile that was made for a client: whose, and the hash of it as we wrote it."""
+
+    client: str
+    entry: str
+
+
 class Journal(msgspec.Struct, frozen=True):
     """Everything that is adopted now."""
 
@@ -87,6 +94,7 @@ class Journal(msgspec.Struct, frozen=True):
     clients: dict[str, ClientRecord] = {}
     servers: dict[str, ServerRecord] = {}
     seals: dict[str, Seal] = {}
+    profiles: dict[str, ProfileRecord] = {}
 
     def encoded(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
@@ -119,7 +127,7 @@ class JournalFile:
             return Journal()
         try:
             return msgspec.json.decode(self.content, type=Journal)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise trouble(self.path, f"is not the journal of adoptions it should be: {error}") from None
 
     def rewritten(self, journal: Journal) -> FileWrite:

@@ -26,6 +26,7 @@ from toolcrib.errors import ConfigurationError, Problem, ServerNotFound, Validat
 from toolcrib.model.server import BUILT_IN_SERVER, SERVER_NAME, Origin, ServerSpec
 
 _LANGUAGES: Mapping[str, Format] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+_PROFILES = "profiles"
 _FRESH_NOTE = b"# Toolcrib's own configuration; `toolcrib settings` lists everything that can be set.\n"
 
 
@@ -95,6 +96,31 @@ class OwnFile:
             return OwnFile(self.path, self._fresh()).with_servers(entries)
         return self.edited(self._additions(entries)) if entries else self.content
 
+    @property
+    def profiles(self) -> Mapping[str, Any]:
+        """What the file says about each profile."""
+        _, section = discovery_section(self.document)
+        found = section.get(_PROFILES) if isinstance(section, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
+
+    def with_profiles(self, profiles: Mapping[str, Mapping[str, Any]]) -> bytes:
+        """The bytes with these profiles; of one that is there already only what differs is written."""
+        if self.content is None:
+            return OwnFile(self.path, self._fresh()).with_profiles(profiles)
+        return self.edited([put for name, one in profiles.items() for put in self._profile_changes(name, one)])
+
+    def _profile_changes(self, name: str, profile: Mapping[str, Any]) -> list[Change]:
+        place, there = (*self._way, _PROFILES, name), self.profiles.get(name)
+        if not isinstance(there, Mapping):
+            return [Put(place, dict(profile))]
+        return [Put((*place, key), value) for key, value in profile.items() if there.get(key) != value]
+
+    def without_profiles(self, names: Sequence[str]) -> bytes:
+        """The bytes without these profiles; the section goes with the last of them."""
+        is_all = set(names) >= set(self.profiles)
+        drops = [(*self._way, _PROFILES)] if is_all else [(*self._way, _PROFILES, name) for name in names]
+        return self.edited([Drop(place) for place in drops])
+
     def holds(self, spec: ServerSpec) -> bool:
         """Whether a file like this one would give the server back as it was put in."""
         try:
@@ -144,6 +170,11 @@ class OwnFile:
     def _fresh(self) -> bytes:
         start = b"" if self._language == "json" else _FRESH_NOTE
         return edited(start, self._language, [Put(("discovery",), {"sources": "auto"})])
+
+    @property
+    def _way(self) -> Place:
+        where, _ = discovery_section(self.document)
+        return tuple(where.split(".")) if where else ()
 
     def _additions(self, entries: Mapping[str, Mapping[str, Any]]) -> list[Change]:
         where, section = discovery_section(self.document)

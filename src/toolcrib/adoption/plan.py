@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import unified_diff
+from typing import Any
 
 from toolcrib.adoption.client_file import ClientFile, Listed
 from toolcrib.adoption.journal import JournalFile
@@ -47,6 +48,8 @@ class ClientPlan:
     hands_on: tuple[str, ...] = ()
     # Servers that move, with the variables they need and this client can't hand on.
     lacking: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # The profile that our entry names; empty where it names none.
+    profile: str = ""
 
     @property
     def client(self) -> Client:
@@ -86,6 +89,8 @@ class Plan:
     # What was adopted when this was planned.
     journal: JournalFile
     skipped: tuple[tuple[Client, str], ...] = ()
+    # Profiles that our file gets, by name.
+    profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def changes_something(self) -> bool:

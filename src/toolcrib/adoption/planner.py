@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from toolcrib.adoption.claude_code import words
 from toolcrib.adoption.client_entry import added, free_key, refreshed
 from toolcrib.adoption.client_file import ClientFile, Listed
+from toolcrib.adoption.client_profiles import extended, free_profile, profile_of
 from toolcrib.adoption.environment import needed_variables
+from toolcrib.adoption.journal import client_of
 from toolcrib.adoption.judge import Judge, unclear_keys
 from toolcrib.adoption.own_file import OwnFile
 from toolcrib.adoption.plan import ClientPlan, Move, Plan
@@ -47,13 +50,21 @@ class Planner:
     """Collects the moves of several clients; the same server in two of them moves once."""
 
     def __init__(
-        self, site: Site, vault: Vault, *, to_vault: bool = False, keep: Collection[str] = (), local: bool = False
+        self,
+        site: Site,
+        vault: Vault,
+        *,
+        to_vault: bool = False,
+        keep: Collection[str] = (),
+        local: bool = False,
+        with_profiles: bool = False,
     ) -> None:
         self._site = site
         self._vault = vault
         self._to_vault = to_vault
         self._keep = keep
         self._local = local
+        self._with_profiles = with_profiles
         self._own = site.own_file()
         self._journal = site.journal_file()
         self._taken = {name: _bare(with_secrets(spec, vault)) for name, spec in self._own.servers.items()}
@@ -66,6 +77,8 @@ class Planner:
         fresh = {move.name: move.entry for move in self._moved.values() if move.is_new}
         # The first thing a client of ours asks for is the file: without one, `sources: auto` holds anyway.
         own_after = self._own.with_servers(fresh) if fresh else self._own.content
+        named, profiles = self._profiles(found)
+        own_after = OwnFile(self._own.path, own_after).with_profiles(profiles) if profiles else own_after
         # Whichever client starts us, we stand in front of all of these.
         behind = [*OwnFile(self._own.path, own_after).servers.values()]
         behind += [one.spec for each in found for one in each.listed if one.spec]
@@ -76,8 +89,36 @@ class Planner:
             # One entry for us is enough, in the first of a client's files.
             is_connected = each.file.client.name in served
             served.add(each.file.client.name)
-            clients.append(self._client(each, variables, is_connected=is_connected))
-        return Plan(self._own, own_after, tuple(clients), self._journal)
+            profile = named.get(each.file.client.name, "") if each.ours or not is_connected else ""
+            clients.append(self._client(each, variables, profile, is_connected=is_connected))
+        return Plan(self._own, own_after, tuple(clients), self._journal, profiles=profiles)
+
+    def _profiles(self, found: Sequence[_Found]) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        """The name of each client's profile, where it gets one, and what the profiles say.
+
+        A client that has our entry already keeps it as it is; if we made a profile for it, that grows with its servers.
+        """
+        connected = {each.file.client.name for each in found if each.ours}
+        moves: dict[str, list[Move]] = {}
+        for each in found:
+            if each.moves:
+                moves.setdefault(each.file.client.name, []).extend(each.moves)
+        named: dict[str, str] = {}
+        profiles: dict[str, dict[str, Any]] = {}
+        for client, moved in moves.items():
+            if client in connected:
+                if name := self._profile_made_for(client):
+                    named[client], profiles[name] = name, extended(self._own.profiles[name], moved)
+            elif self._with_profiles:
+                name = named[client] = free_profile(client, self._own.profiles)
+                profiles[name] = profile_of(moved)
+        return named, profiles
+
+    def _profile_made_for(self, client: str) -> str:
+        """The profile that we made for a client and that is still there; empty where there is none."""
+        records = self._journal.journal().profiles.items()
+        made = (name for name, record in records if client_of(record.client) == client)
+        return next((name for name in made if isinstance(self._own.profiles.get(name), Mapping)), "")
 
     def _found(self, file: ClientFile, judge: Judge | None) -> _Found:
         """What of the file moves; without a judge nothing does."""
@@ -89,11 +130,11 @@ class Planner:
         moves = tuple([self._move(one, file.client) for one in judged if one.spec])
         return _Found(file, listed, moves, tuple(one for one in judged if not one.spec))
 
-    def _client(self, found: _Found, variables: tuple[str, ...], *, is_connected: bool) -> ClientPlan:
+    def _client(self, found: _Found, variables: tuple[str, ...], profile: str, *, is_connected: bool) -> ClientPlan:
         file, client, ours = found.file, found.file.client, found.ours
         key = "" if is_connected else free_key(found.keys)
         names = client.environment.handed_on(variables, self._site.machine.env)
-        entry = client.entry(self._site.launch, names)
+        entry = client.entry(self._site.launch_with(profile), names)
         changes = [*self._entry_changes(found, key, entry), *_removals(found.moves)]
         is_by_hand = client.has_program and not self._site.program(client)
         after = file.edited(changes) if changes and not is_by_hand else file.content
@@ -107,6 +148,7 @@ class Planner:
             by_hand=tuple(_by_hand(file, key, entry, found.moves)) if is_by_hand else (),
             hands_on=names if ours or key else (),
             lacking=tuple(_lacking(found.moves, client)),
+            profile=profile,
         )
 
     def _entry_changes(self, found: _Found, key: str, entry: Entry) -> list[Change]:

@@ -12,6 +12,7 @@ from toolcrib.adoption.journal import (
     Journal,
     MovedServer,
     OwnRecord,
+    ProfileRecord,
     Seal,
     ServerRecord,
     digest,
@@ -31,13 +32,27 @@ def recorded(site: Site, plan: Plan, changed: Iterable[ClientPlan]) -> tuple[Jou
         message = f"servers were adopted into {known.own.file}; `toolcrib release` them first"
         raise ConfigurationError([Problem("", message, str(plan.own.path))])
     making = _Making(site, known)
-    journal = Journal(own=making.own(plan), clients=dict(known.clients), servers=dict(known.servers))
+    journal = Journal(
+        own=making.own(plan),
+        clients=dict(known.clients),
+        servers=dict(known.servers),
+        profiles=dict(known.profiles),
+    )
     for client in changed:
         key = journal.key_of(client.client.name, client.file.path)
         journal.clients[key] = making.client(client, known.clients.get(key))
         journal.servers.update(_servers(client.moves, key, journal.servers))
+        if client.profile and _is_ours(client.profile, plan, known):
+            written = entry_digest(plan.profiles[client.profile])
+            journal.profiles[client.profile] = ProfileRecord(key, written)
     journal = msgspec.structs.replace(journal, seals={**known.seals, **making.seals})
     return journal, list(making.backups.values())
+
+
+def _is_ours(profile: str, plan: Plan, known: Journal) -> bool:
+    """Whether a profile is new, or still as we wrote it; one that a person changed stays theirs."""
+    there, record = plan.own.profiles.get(profile), known.profiles.get(profile)
+    return there is None or (record is not None and entry_digest(there) == record.entry)
 
 
 @dataclass(slots=True)

@@ -82,12 +82,14 @@ class _OwnRelease:
         own = self.journal.own
         own_file = OwnFile.read(Path(own.file)) if own else None
         removed, remarks = self._removable(own_file, gone) if own_file else ([], [])
-        write = self._own_write(own, own_file, removed, is_last=not left) if own and own_file else None
+        profiles = self._removable_profiles(own_file, left) if own_file else []
+        write = self._own_write(own, own_file, removed, profiles, is_last=not left) if own and own_file else None
         journal = Journal(
             own=self._own_record(own, write) if left else None,
             clients=left,
             servers={name: record for name, record in servers.items() if record.clients},
             seals=self.journal.seals if left else {},
+            profiles={name: record for name, record in self.journal.profiles.items() if record.client in left},
         )
         secrets = tuple(secret for name in removed for secret in self.journal.servers[name].secrets)
         return ReleasePlan(returned, write, tuple(removed), tuple(remarks), file, journal, secrets)
@@ -111,11 +113,26 @@ class _OwnRelease:
                 remarks.append(f"{name} was changed in {file.path} and stays there")
         return removed, remarks
 
-    def _own_write(self, own: OwnRecord, file: OwnFile, removed: list[str], *, is_last: bool) -> FileWrite:
+    def _removable_profiles(self, file: OwnFile, left: Collection[str]) -> list[str]:
+        """The profiles of clients that are released, where they are still as we wrote them."""
+        try:
+            written = file.profiles
+        except ConfigurationError:
+            return []
+        return [
+            name
+            for name, record in self.journal.profiles.items()
+            if record.client not in left and name in written and entry_digest(written[name]) == record.entry
+        ]
+
+    def _own_write(
+        self, own: OwnRecord, file: OwnFile, removed: list[str], profiles: list[str], *, is_last: bool
+    ) -> FileWrite:
         if is_last and own.is_as_we_left_it(digest(file.content)):
             before = self.site.backup(own.backup) if own.backup else None
             return file.rewritten(before, own.mode)
-        return file.rewritten(file.without_servers(removed) if removed else file.content)
+        after = file.without_servers(removed) if removed else file.content
+        return file.rewritten(OwnFile(file.path, after).without_profiles(profiles) if profiles else after)
 
     def _own_record(self, own: OwnRecord | None, write: FileWrite | None) -> OwnRecord | None:
         if own is None or write is None:

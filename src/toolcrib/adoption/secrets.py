@@ -17,7 +17,7 @@ from toolcrib.masking.entries import after_scheme, masked_entry
 from toolcrib.masking.names import is_secret_name
 from toolcrib.model.server import Launch, ServerSpec, StdioLaunch
 
-_IN_KEYRING = re.compile(r"\$\{keyring:([^}]*)\}")
+IN_KEYRING = re.compile(r"\$\{keyring:([^}]*)\}")
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "json": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     "ascii": lambda text: json.dumps(text)[1:-1],
@@ -63,7 +63,7 @@ def with_secrets(spec: ServerSpec, vault: Vault) -> ServerSpec:
     """The server with what the keyring holds in it, to compare it with one that says it in plain text."""
     launch = spec.launch
     plain = {
-        name: _IN_KEYRING.sub(lambda match: vault.get(match[1]) or match[0], text) for name, text in _values(launch)
+        name: IN_KEYRING.sub(lambda match: vault.get(match[1]) or match[0], text) for name, text in _values(launch)
     }
     if isinstance(launch, StdioLaunch):
         return replace(spec, launch=replace(launch, env=plain))
@@ -72,7 +72,7 @@ def with_secrets(spec: ServerSpec, vault: Vault) -> ServerSpec:
 
 def named_secrets(spec: ServerSpec, vault: Vault) -> dict[str, str]:
     """The secrets that a server of ours names, as far as the keyring has them."""
-    names = [name for _, text in _values(spec.launch) for name in _IN_KEYRING.findall(text)]
+    names = [name for _, text in _values(spec.launch) for name in IN_KEYRING.findall(text)]
     return {name: secret for name in names if (secret := vault.get(name))}
 
 

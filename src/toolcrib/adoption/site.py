@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolcrib.adoption.claude_code import find_claude
@@ -68,6 +68,11 @@ class Site:
         """How clients start us, so that we find the same configuration as here."""
         is_named = self.config is not None or bool(self.machine.env.get("TOOLCRIB_CONFIG"))
         return own_launch(self.machine.env, self.own_path if is_named else None)
+
+    def launch_with(self, profile: str) -> OwnLaunch:
+        """The same for a client that gets a profile."""
+        launch = self.launch
+        return replace(launch, args=(*launch.args, "--profile", profile)) if profile else launch
 
     @property
     def address(self) -> OwnAddress:

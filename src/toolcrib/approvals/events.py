@@ -15,18 +15,23 @@ Happening = Literal[
     "approval_rejected",
     "approval_expired",
     "approval_superseded",
+    "definition_accepted",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened; `subject` is a capability's id or a proposal's."""
+    """One thing that happened; `subject` is the id of a capability or a proposal, or the name of a definition.
+
+    `reason` is why it was decided so, in the words of whoever decided.
+    """
 
     what: Happening
     at: float
     by: str
     server: str
     subject: str
+    reason: str = ""
 
 
 Tell = Callable[[Event], None]

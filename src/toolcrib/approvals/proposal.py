@@ -8,18 +8,24 @@ from typing import Any, Literal
 
 import msgspec
 
+from toolcrib.approvals.change import Change
 from toolcrib.approvals.risk import Risk
 from toolcrib.approvals.store import ProposalRow
 from toolcrib.masking.entries import masked_address, masked_entry
 from toolcrib.masking.names import is_secret_name
 from toolcrib.masking.texts import cover_keys
+from toolcrib.model.pin import PinnedKind
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 State = Literal["pending", "approved", "rejected", "expired", "superseded"]
 
+# A whole server, or what changed in the definitions of one that is in use.
+Subject = Literal["server", "tools"]
+
 # Which state may follow which; whoever is not here stays as it is for ever.
 MOVES: Mapping[State, frozenset[State]] = {
-    "pending": frozenset({"approved", "rejected", "expired"}),
+    # Superseded where nothing is left to decide: what had changed went back to what it was.
+    "pending": frozenset({"approved", "rejected", "expired", "superseded"}),
     # A person may think better of it, in either direction; an agent can't.
     "rejected": frozenset({"approved"}),
     "approved": frozenset({"rejected", "superseded"}),
@@ -37,11 +43,25 @@ class Decision:
     reason: str = ""
 
 
+# A definition of a server in use: its kind, its name and its fingerprint.
+Offered = tuple[PinnedKind, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Some of the definitions that a request is about, to which a person agreed before the others."""
+
+    decision: Decision
+    definitions: tuple[Offered, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """One request for approval: the exact launch, the tools as they were read, and what became of it.
 
-    `definitions` is empty where the server was never read; `note` then says why.
+    `definitions` is empty where the server was never read; `note` then says why. Of a server that is in use `changes` are
+    what differs from what was agreed to under `review_key`, and of its launch credentials are left out. What was `accepted`
+    of them is no longer among them.
     """
 
     id: str
@@ -62,6 +82,10 @@ class Proposal:
     risk: Risk = field(default_factory=Risk)
     decision: Decision | None = None
     superseded_by: int | None = None
+    subject: Subject = "server"
+    review_key: str = ""
+    changes: tuple[Change, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
 
     @property
     def was_read(self) -> bool:
@@ -76,7 +100,20 @@ class Proposal:
 
     def offers_the_same(self, other: Proposal) -> bool:
         """Whether whoever agrees to the one has agreed to the other."""
-        return (self.launch, self.definitions) == (other.launch, other.definitions)
+        mine, theirs = (
+            (one.launch, one.definitions, [change.fingerprint for change in one.changes]) for one in (self, other)
+        )
+        return mine == theirs
+
+    @property
+    def definitions_asked_about(self) -> set[Offered]:
+        return {(change.kind, change.name, change.fingerprint) for change in self.changes}
+
+    def agreement_to(self, offered: Offered) -> Decision | None:
+        """Who agreed here to exactly this definition of a server in use, when and why; None where nobody did."""
+        if self.state in ("approved", "superseded") and offered in self.definitions_asked_about:
+            return self.decision
+        return next((one.decision for one in self.accepted if offered in one.definitions), None)
 
     def may_become(self, state: State) -> bool:
         return state in MOVES[self.state]
@@ -98,7 +135,32 @@ def shown_launch(launch: Launch) -> dict[str, Any]:
         }
     variables = {name: _shown_variable(name, value) for name, value in launch.env.items()}
     words = {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args]}
-    return {**words, "env": variables} if variables else words
+    more = {
+        "env": variables,
+        "envFile": cover_keys(launch.env_file or ""),
+        "passEnv": list(launch.pass_env),
+        "cwd": cover_keys(launch.cwd or ""),
+    }
+    return {**words, **{name: value for name, value in more.items() if value}}
+
+
+def launch_without_secrets(launch: Launch) -> Launch:
+    """What is started or contacted of a server that a person configured, as it may be kept beside its changes.
+
+    Of what it is given only the names are kept, and references to values.
+    """
+    shown = shown_launch(launch)
+    if isinstance(launch, RemoteLaunch):
+        return RemoteLaunch(shown["url"], shown["headers"], launch.transport)
+    given = {name: str(value) for name, value in masked_entry(launch.env, "env").items()}
+    return StdioLaunch(
+        shown["command"],
+        tuple(shown["args"]),
+        given,
+        env_file=shown.get("envFile"),
+        pass_env=launch.pass_env,
+        cwd=shown.get("cwd"),
+    )
 
 
 def _shown_variable(name: str, value: str) -> Any:
@@ -109,6 +171,9 @@ class _StoredLaunch(msgspec.Struct, omit_defaults=True):
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    env_file: str | None = None
+    pass_env: tuple[str, ...] = ()
+    cwd: str | None = None
     url: str = ""
     headers: dict[str, str] = {}
     transport: Literal["stdio", "http", "sse"] = "stdio"
@@ -130,6 +195,10 @@ class _Stored(msgspec.Struct, omit_defaults=True):
     risk: Risk = msgspec.field(default_factory=Risk)
     decision: Decision | None = None
     superseded_by: int | None = None
+    subject: Subject = "server"
+    review_key: str = ""
+    changes: tuple[Change, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
 
 
 _PLAIN = ("source", "expires_at", "title", "description", "auth_env_var", "goal", "note", "risk", "decision")
@@ -143,6 +212,10 @@ def to_row(proposal: Proposal) -> ProposalRow:
         definitions=tuple(dict(definition) for definition in proposal.definitions),
         server_info=dict(proposal.server_info),
         superseded_by=proposal.superseded_by,
+        subject=proposal.subject,
+        review_key=proposal.review_key,
+        changes=proposal.changes,
+        accepted=proposal.accepted,
         **{name: getattr(proposal, name) for name in _PLAIN},
     )
     body = msgspec.json.encode(stored).decode()
@@ -162,17 +235,23 @@ def from_row(row: ProposalRow) -> Proposal:
         definitions=stored.definitions,
         server_info=stored.server_info,
         superseded_by=stored.superseded_by,
+        subject=stored.subject,
+        review_key=stored.review_key,
+        changes=stored.changes,
+        accepted=stored.accepted,
         **{name: getattr(stored, name) for name in _PLAIN},
     )
 
 
 def _stored_launch(launch: Launch) -> _StoredLaunch:
     if isinstance(launch, StdioLaunch):
-        return _StoredLaunch(launch.command, launch.args, dict(launch.env))
+        return _StoredLaunch(
+            launch.command, launch.args, dict(launch.env), launch.env_file, launch.pass_env, launch.cwd
+        )
     return _StoredLaunch(url=launch.url, headers=dict(launch.headers), transport=launch.transport)
 
 
 def _launch(stored: _StoredLaunch) -> Launch:
     if stored.transport == "stdio":
-        return StdioLaunch(stored.command, stored.args, stored.env)
+        return StdioLaunch(stored.command, stored.args, stored.env, stored.env_file, stored.pass_env, stored.cwd)
     return RemoteLaunch(stored.url, stored.headers, stored.transport)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolcrib.approvals.change import Change
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import Launch, RemoteLaunch
 
@@ -44,6 +45,16 @@ def assess(launch: Launch, definitions: Iterable[Mapping[str, Any]]) -> Risk:
     return Risk("high" if is_high and reasons else "medium", ("nobody has vouched for it", *reasons))
 
 
+def assess_changes(changes: Iterable[Change]) -> Risk:
+    """Of a server that a person uses already only what changed counts: it is high where that looks hostile or can harm."""
+    known = list(changes)
+    hostile = [change.name or "what it says of itself" for change in known if change.verdict == "hostile"]
+    reasons = [*_of_tools([change.now for change in known if change.kind == "tool"])]
+    if hostile:
+        reasons.insert(0, f"it looks hostile: {_few(hostile)}")
+    return Risk("high" if reasons else "medium", ("what it offers is not what you agreed to", *reasons))
+
+
 def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
@@ -53,15 +64,18 @@ def _of_launch(launch: Launch) -> Iterator[str]:
         yield "it is a program on another machine of your network"
     elif not launch.url.startswith("https:"):
         yield "its address is not encrypted"
-    for name in sorted({name for text in _given(launch) for name in _VARIABLE.findall(text)}):
+    passed = () if isinstance(launch, RemoteLaunch) else launch.pass_env
+    for name in sorted({*passed, *(name for text in _given(launch) for name in _VARIABLE.findall(text))}):
         yield f"it would be given the value of {name}"
+    if not isinstance(launch, RemoteLaunch) and launch.env_file:
+        yield f"it would be given what is in {launch.env_file}"
 
 
 def _given(launch: Launch) -> tuple[str, ...]:
     """All texts of a launch in which variables are replaced by their values."""
     if isinstance(launch, RemoteLaunch):
         return (launch.url, *launch.headers.values())
-    return (launch.command, *launch.args, *launch.env.values())
+    return (launch.command, *launch.args, *launch.env.values(), launch.env_file or "", launch.cwd or "")
 
 
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,8 +35,11 @@ class CapabilityStore(Protocol):
     Every method may raise `StoreUnavailable`; a write that raised it changed nothing.
     """
 
-    def proposals(self) -> list[ProposalRow]:
-        """All of them, oldest first."""
+    def proposals(self, *, server: str | None = None, state: str | None = None) -> list[ProposalRow]:
+        """All of them, or those about one server or in one state, oldest first."""
+
+    def newest_version(self, server: str) -> int:
+        """The highest version of a proposal about this server; 0 where there is none."""
 
     def proposal(self, id: str) -> ProposalRow | None: ...
 
@@ -44,6 +48,9 @@ class CapabilityStore(Protocol):
 
     def change_proposal(self, row: ProposalRow, *, was: str) -> bool:
         """Replace the state and body of a proposal, if its state still is `was`."""
+
+    def drop_old_proposals(self, server: str, states: Collection[str], *, keep: int) -> None:
+        """Remove the proposals about a server in one of these states, but for those with the highest versions."""
 
     def capabilities(self) -> list[CapabilityRow]:
         """All that are registered, by id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.errors import ApprovalRefused, InvalidArguments, Problem, ToolcribError
 from toolcrib.masking.texts import cover_keys
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.clean_text import escape_unsafe
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 from toolcrib.model.tool import summarize
@@ -70,7 +72,7 @@ class IntrospectServer:
             proposal = await asyncio.to_thread(self._review.propose, request, call.caller.name)
         except ApprovalRefused as refused:
             return _answer({"success": False, "error": refused.message, "next_steps": [refused.hint]}, is_error=True)
-        return _answer(_body(proposal))
+        return _answer(await asyncio.to_thread(_body, proposal))
 
     async def _told(self, name: str, launch: Launch) -> _Told:
         if isinstance(launch, StdioLaunch):
@@ -124,7 +126,7 @@ def _name_of(launch: Launch) -> str:
 
 def _body(proposal: Proposal) -> dict[str, Any]:
     launch = proposal.launch
-    previews = [_preview(definition) for definition in proposal.definitions[:MOST_PREVIEWS]]
+    previews = [_preview(one) for one in proposal.definitions[:MOST_PREVIEWS] if not _looks_hostile(one)]
     return {
         "success": True,
         "approval_id": proposal.id,
@@ -141,6 +143,12 @@ def _body(proposal: Proposal) -> dict[str, Any]:
             f"and to decide: toolcrib approvals approve {proposal.id}",
         ],
     }
+
+
+def _looks_hostile(definition: Mapping[str, Any]) -> bool:
+    """Whether an agent should not be shown it: nobody has looked at the words of this stranger yet."""
+    # Only here, in a thread: it has hundreds of patterns to prepare.
+    return any(finding.is_hard for finding in import_module("toolcrib.scanner.scan").scan(definition))
 
 
 def _preview(definition: Mapping[str, Any]) -> dict[str, str]:
@@ -167,6 +175,6 @@ def _wrong(message: str) -> InvalidArguments:
 
 
 def _answer(body: Mapping[str, Any], *, is_error: bool = False) -> ToolResult:
-    text = msgspec.json.encode(body).decode()
+    text = escape_unsafe(msgspec.json.encode(body).decode())
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     return ToolResult.of({**result, "isError": True} if is_error else result)

@@ -60,7 +60,7 @@ class BuiltIn:
     async def _get_schema(self, call: ToolCall) -> ToolResult:
         server, tool = split_id(str(call.arguments["server"]), str(call.arguments["tool"]))
         found = admitted(self._view, server, tool, call.caller)
-        return _text(msgspec.json.encode(found.tool.definition).decode())
+        return _text(msgspec.json.encode(found.tool.shown).decode())
 
 
 def _text(text: str) -> ToolResult:

@@ -53,7 +53,7 @@ class AnswerRounds:
                 polling_until = polling_until if polls else now + self._seconds_of(call)
                 await _pause(polls, polling_until, call)
                 polls, answers = polls + 1, None
-            call = replace(call, round=InputRound(answers, interim.state))
+            call = call.but(round=InputRound(answers, interim.state))
 
     def _check(self, call: ToolCall, result: ToolResult, interim: InterimResult) -> None:
         capabilities = {} if call.conversation is None else call.conversation.capabilities

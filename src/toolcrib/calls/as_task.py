@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import ToolExecutionError
@@ -17,13 +16,13 @@ class AsTask:
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         if _is_required(call):
-            return await call_next(replace(call, as_task=True))
+            return await call_next(call.but(as_task=True))
         try:
             return await call_next(call)
         except ToolExecutionError as refusal:
             if not _wants_tasks(refusal):
                 raise
-        return await call_next(replace(call, as_task=True))
+        return await call_next(call.but(as_task=True))
 
 
 def _is_required(call: ToolCall) -> bool:

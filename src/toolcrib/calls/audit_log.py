@@ -10,8 +10,15 @@ SUCCEEDED = "OK"
 INPUT_REQUIRED = "INPUT_REQUIRED"
 # The server works on it as a task, and its client asks for the result later.
 TASK_BEGUN = "TASK_BEGUN"
+# Written before the call is sent, where nothing may run unwritten; small letters, since it is no call that ended.
+STARTED = "started"
+# What clients do besides calls, and is worth a line; small letters for the same reason.
+SUBSCRIBED = "subscribed"
+TASK_CANCELLED = "task_cancelled"
 # The client was asked something and did not come back.
 ABANDONED = "ABANDONED"
+# Of a call with more arguments, the names of the others are left out.
+MOST_ARGUMENT_NAMES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,18 @@ class AuditRecord:
     result_bytes: int
     # How often the client was asked something for it.
     questions: int = 0
+    # What the call does (read, write, destructive), what was decided about it and under whose rights; empty where unknown.
+    effect: str = ""
+    decision: str = ""
+    rights: str = ""
+    # The first characters of the fingerprint of the definition that was called.
+    fingerprint: str = ""
+    # What was suspicious about the call or its result.
+    findings: str = ""
+    # Why a person decided so.
+    reason: str = ""
+    # Its place in the log, once it is there.
+    number: int = 0
 
     @property
     def is_call(self) -> bool:
@@ -44,5 +63,5 @@ class AuditRecord:
 class AuditLog(Protocol):
     """A lasting record of calls."""
 
-    def append(self, record: AuditRecord) -> None:
-        """Keep one record; never raises, a call goes on even where it cannot be recorded."""
+    def append(self, record: AuditRecord) -> bool:
+        """Keep one record; False where it can't be kept. Never raises."""

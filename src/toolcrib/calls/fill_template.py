@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from toolcrib.calls.chain import CallTool
 from toolcrib.errors import InvalidArguments, Problem
 from toolcrib.model.call import Target, ToolCall, ToolResult
@@ -31,5 +29,7 @@ class FillTemplate:
             reason = f"its template {target.upstream_name} can't be filled in: {problem}"
             raise InvalidArguments([Problem("arguments", reason)], hint=_WHOLE_ADDRESS) from None
         visible = admitted(self._view, call.server, f"{RESOURCE}{uri}", call.caller)
-        resource = Target(visible.tool, visible.upstream_name, visible.spec)
-        return await call_next(replace(call, target=resource, arguments={}, raw_arguments=b"{}"))
+        # Where a rule wants a question about either of the two, it is asked.
+        confirm = target.confirm or visible.confirm
+        resource = Target(visible.tool, visible.upstream_name, visible.spec, confirm)
+        return await call_next(call.but(target=resource, arguments={}, raw_arguments=b"{}"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
 from toolcrib.calls.chain import CallTool
+from toolcrib.calls.consents import Consents, consent_of
 from toolcrib.calls.interim_result import read_interim, with_questions
 from toolcrib.calls.question_rules import SESSION, QuestionRules, allowed_by
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
@@ -26,10 +25,6 @@ from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from toolcrib.wire.protocol import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
 
-Consent = tuple[str, str, str]
-"""(key and session of a caller, launch key of a server)"""
-
-MOST_CONSENTS = 1_000
 MOST_QUESTIONS = 20
 MOST_AT_ONCE = 8
 MOST_QUESTION_BYTES = 64 * 1024
@@ -52,17 +47,17 @@ class GuardQuestions:
     def __init__(self, rules_of: Callable[[ToolCall], QuestionRules], answer_seconds: Callable[[], float]) -> None:
         self._rules_of = rules_of
         self._answer_seconds = answer_seconds
-        self._consents: OrderedDict[Consent, None] = OrderedDict()
+        self._consents = Consents()
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
         rules = self._rules_of(call)
-        consent = (call.caller.key, call.caller.session, "" if call.target is None else call.target.launch_key)
+        consent = consent_of(call)
         guarded = GuardedConversation(
-            call.conversation or NOBODY, rules, self._answer_seconds(), partial(self._allowed, consent)
+            call.conversation or NOBODY, rules, self._answer_seconds(), partial(self._consents.add, consent)
         )
         guarded.has_consent = consent in self._consents
         try:
-            result = await call_next(replace(call, conversation=guarded))
+            result = await call_next(call.but(conversation=guarded))
         except ToolExecutionError as error:
             if error.rpc_code == MISSING_REQUIRED_CLIENT_CAPABILITY and not guarded.takes_rounds:
                 raise _lacking(error) from error
@@ -78,11 +73,6 @@ class GuardQuestions:
             message = result.text or "the tool failed without a message"
             raise ClientCannotAnswer(message, needs=sorted(guarded.unanswered), hint=guarded.excuse)
         return result
-
-    def _allowed(self, consent: Consent) -> None:
-        self._consents[consent] = None
-        while len(self._consents) > MOST_CONSENTS:
-            self._consents.popitem(last=False)
 
 
 async def _relayed(result: ToolResult, guarded: GuardedConversation, server: str) -> ToolResult:

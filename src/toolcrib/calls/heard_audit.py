@@ -17,10 +17,11 @@ class HeardAudit:
         self._log = log
         self._ears: list[Hear] = []
 
-    def append(self, record: AuditRecord) -> None:
-        self._log.append(record)
+    def append(self, record: AuditRecord) -> bool:
+        is_kept = self._log.append(record)
         for hear in self._ears:
             hear(record)
+        return is_kept
 
     @contextmanager
     def heard_by(self, hear: Hear) -> Iterator[None]:

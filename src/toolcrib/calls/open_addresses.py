@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -41,7 +40,7 @@ class OpenAddresses:
         if client is None or client.knows_url_errors or not can_answer(client.capabilities, AN_ADDRESS):
             return await call_next(call)
         hearing = _Hearing(client)
-        call = replace(call, conversation=hearing)
+        call = call.but(conversation=hearing)
         try:
             return await call_next(call)
         except ToolExecutionError as refusal:

@@ -13,7 +13,7 @@ import msgspec
 from toolcrib.model.addresses import is_loopback_host
 from toolcrib.model.asking import ELICITATION, Question, QuestionKind, QuestionRefused, can_answer
 from toolcrib.model.call import ToolCall
-from toolcrib.model.clean_text import clean, clean_lines
+from toolcrib.model.clean_text import clean, clean_lines, cleaned
 from toolcrib.model.server import Elicitation, RemoteLaunch, Sampling, ServerSpec
 from toolcrib.wire.jsonrpc import INVALID_PARAMS
 
@@ -22,6 +22,8 @@ MOST_PROMPT_CHARACTERS = 1_000
 ONCE, SESSION = "once", "in this session"
 
 _HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+", re.ASCII)
+# What a form only shows.
+_WORDS = frozenset({"title", "description", "enumNames"})
 _FORM = Question("", ELICITATION, b"{}")
 _CONSENT_FORM = {
     "type": "object",
@@ -62,7 +64,11 @@ class QuestionRules:
         asks = f"{self.server} asks"
         if question.is_url:
             asks = f"{self.server} asks you to open {self._host(params.get('url'))}"
-        return replace(question, params=msgspec.json.encode({**params, "message": f"{asks}: {message}"}))
+        try:
+            told = {**_with_clean_words(params), "message": f"{asks}: {message}"}
+        except RecursionError:
+            raise QuestionRefused(INVALID_PARAMS, "the question is nested too deeply") from None
+        return replace(question, params=msgspec.json.encode(told))
 
     def shown_page(self, page: Mapping[str, Any]) -> Mapping[str, Any]:
         """The same for a page that an error has the client open (-32042)."""
@@ -122,6 +128,18 @@ def _as_browsers_read(host: str) -> str:
     encoded = host.encode("idna")
     is_same = _HOST.fullmatch(host) if host.isascii() else encoded.decode("idna") == host
     return encoded.decode() if is_same else ""
+
+
+def _with_clean_words(value: Any) -> Any:
+    """A form in words that can do nothing but be read; names and choices stay, since they come back with the answer."""
+    if isinstance(value, list):
+        return [_with_clean_words(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: cleaned(one) if key in _WORDS and not isinstance(one, dict) else _with_clean_words(one)
+        for key, one in value.items()
+    }
 
 
 def _is_local(spec: ServerSpec) -> bool:

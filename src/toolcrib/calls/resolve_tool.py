@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Protocol
 
 from toolcrib.calls.chain import CallTool
-from toolcrib.errors import AuthenticationFailed, NeedsConfiguration, ServerConnectionError, ToolcribError
+from toolcrib.errors import (
+    AuthenticationFailed,
+    NeedsConfiguration,
+    ServerConnectionError,
+    ServerMovedOn,
+    ToolcribError,
+)
 from toolcrib.model.call import Target, ToolCall, ToolResult
 from toolcrib.model.server import ServerSpec
 from toolcrib.workspace.catalog_view import CatalogView
@@ -17,6 +22,8 @@ from toolcrib.workspace.lookup import admitted
 
 # As long as a server may take to start.
 DECLARED_SECONDS = 60.0
+# How often a call of what waits for a review has its server read again at most.
+LOOK_AGAIN_SECONDS = 60.0
 # After these a call would fail in the same way, only later.
 _UNREACHABLE = (ServerConnectionError, NeedsConfiguration, AuthenticationFailed)
 
@@ -26,6 +33,9 @@ class Readings(Protocol):
 
     async def need(self, spec: ServerSpec) -> None:
         """Return once the server was read, or could not be."""
+
+    def expire_older(self, spec: ServerSpec, seconds: float) -> None:
+        """What is known of a server counts no longer, if it was read longer ago than that."""
 
     def unread_failure(self, spec: ServerSpec) -> ToolcribError | None:
         """Why the tools of a server are not known."""
@@ -42,22 +52,47 @@ class ResolveTool:
         self._declared_seconds = declared_seconds
 
     async def __call__(self, call: ToolCall, *, call_next: CallTool) -> ToolResult:
-        spec = self._view.specs.get(call.server)
+        try:
+            return await call_next(await self._resolved(call))
+        except ServerMovedOn:
+            # Nothing was sent. The server is read now, and the tool may be another one, or none that may be used.
+            return await call_next(await self._resolved(call))
+
+    async def _resolved(self, call: ToolCall) -> ToolCall:
+        spec = self._view.spec_for(call.server, call.caller)
         if spec is not None:
             await self._make_known(call, spec)
         visible = admitted(self._view, call.server, call.tool, call.caller)
-        return await call_next(replace(call, target=Target(visible.tool, visible.upstream_name, visible.spec)))
+        notes, tool = call.notes, visible.tool
+        notes.effect, notes.fingerprint, notes.parameters = visible.effect, tool.fingerprint, tool.parameters
+        return call.but(target=Target(tool, visible.upstream_name, visible.spec, visible.confirm))
 
     async def _make_known(self, call: ToolCall, spec: ServerSpec) -> None:
         """Have the server read, unless its entry says all that is needed to call the tool."""
         found = self._view.find(call.server, call.tool)
-        if found is None or found.is_fallback or self._view.was_read(call.server):
+        if found is not None and found.availability.is_unreviewed:
+            # It may have gone back to what it was; nobody else looks, since nobody can call it.
+            self._readings.expire_older(spec, LOOK_AGAIN_SECONDS)
+        if self._view.is_launched_differently(call.server):
+            await self._read_other_launch(spec)
+        elif found is None or found.is_fallback or self._view.was_read(call.server):
             await self._readings.need(spec)
-        elif not found.tool.input_schema:
+        elif not found.tool.accepts:
             await self._read_declared(spec)
         failure = self._readings.unread_failure(spec)
         if failure is not None and self._view.find(call.server, call.tool) is None:
             raise failure
+
+    async def _read_other_launch(self, spec: ServerSpec) -> None:
+        """What is shown was listed, and agreed to, of something else that was started or contacted under this name."""
+        self._readings.expire_older(spec, 0.0)
+        await self._readings.need(spec)
+        if self._view.is_launched_differently(spec.name):
+            raise self._readings.unread_failure(spec) or ServerConnectionError(
+                f"{spec.name} was not called: its entry has changed, and its tools could not be listed yet",
+                server=spec.name,
+                retryable=True,
+            )
 
     async def _read_declared(self, spec: ServerSpec) -> None:
         """Its arguments could not be checked yet. A server that never lists its tools can be called all the same."""

@@ -33,5 +33,7 @@ def _may_have_run(error: ServerConnectionError, call: ToolCall) -> bool:
 
 
 def _is_repeatable(call: ToolCall) -> bool:
+    if call.task is not None:
+        return call.task.method == "tasks/get"
     hints = call.target.tool.annotations if call.target is not None else {}
     return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from toolcrib.errors import CallTimeout
-from toolcrib.model.call import Target, ToolCall, ToolResult
+from toolcrib.calls.audit_log import SUBSCRIBED
+from toolcrib.calls.chain import Step, build_chain
+from toolcrib.errors import CallTimeout, RateLimited
+from toolcrib.model.call import CallNotes, Target, ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.items import RESOURCE
 from toolcrib.model.visible_tool import reference
@@ -16,6 +18,8 @@ from toolcrib.workspace.readable import found
 
 # Somebody is typing: a suggestion that comes later is of no use.
 COMPLETION_SECONDS = 5.0
+# A hundred suggestions are the most that there may be.
+MOST_COMPLETION_BYTES = 1024 * 1024
 NO_COMPLETION: Mapping[str, Any] = {"values": [], "total": 0, "hasMore": False}
 
 Hear = Callable[[str], None]
@@ -33,9 +37,19 @@ class ItemConnections(Protocol):
 class ServerItems:
     """Asks about items that the caller may use; raises for any other."""
 
-    def __init__(self, view: CatalogView, connections: ItemConnections) -> None:
+    def __init__(
+        self,
+        view: CatalogView,
+        connections: ItemConnections,
+        *,
+        before_asking: Sequence[Step] = (),
+        before_watching: Sequence[Step] = (),
+    ) -> None:
         self._view = view
         self._connections = connections
+        self._before_asking = before_asking
+        # One of them finds the resource, and decides whether this caller may read it.
+        self._before_watching = before_watching
 
     async def complete(
         self, server: str, name: str, argument: str, value: str, context: Mapping[str, Any] | None, caller: Caller
@@ -48,28 +62,36 @@ class ServerItems:
         given: dict[str, Any] = {"ref": reference(visible), "argument": {"name": argument, "value": value}}
         if context is not None:
             given["context"] = context
-        call = self._call(server, name, caller)
+        target = Target(visible.tool, visible.upstream_name, visible.spec)
+
+        async def ask(call: ToolCall) -> ToolResult:
+            return ToolResult(await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS))
+
         try:
-            answer = ToolResult(await self._connections.ask(call, "completion/complete", given, COMPLETION_SECONDS))
-        except CallTimeout:
+            call = ToolCall(server, name, {}, b"{}", caller, target=target)
+            answer = await build_chain(self._before_asking, ask)(call)
+        except (CallTimeout, RateLimited):
             return NO_COMPLETION
-        suggested = answer.member("completion") if answer.is_object else None
+        is_readable = len(answer.raw) <= MOST_COMPLETION_BYTES and answer.is_object
+        suggested = answer.member("completion") if is_readable else None
         return suggested if isinstance(suggested, dict) else NO_COMPLETION
 
-    async def subscribe(self, server: str, uri: str, hear: Hear, caller: Caller) -> Leave:
+    async def subscribe(
+        self, server: str, uri: str, hear: Hear, caller: Caller, caller_now: Callable[[], Caller]
+    ) -> Leave:
         """Hear of a resource from now on; gives what ends that."""
-        call = self._call(server, f"{RESOURCE}{uri}", caller)
+        begun: list[Leave] = []
 
         def hear_if_allowed(updated: str) -> None:
-            # It may be a part of what was asked about, and rules may be others by now.
-            visible = found(self._view, server, f"{RESOURCE}{updated}", caller)
+            # It may be a part of what was asked about, and rules and rights may be others by now.
+            visible = found(self._view, server, f"{RESOURCE}{updated}", caller_now())
             if visible is not None and visible.enabled:
                 hear(updated)
 
-        return await self._connections.subscribe(call, uri, hear_if_allowed)
+        async def begin(call: ToolCall) -> ToolResult:
+            begun.append(await self._connections.subscribe(call, uri, hear_if_allowed))
+            return ToolResult(b"{}")
 
-    def _call(self, server: str, name: str, caller: Caller) -> ToolCall:
-        """The call that would get the item: whatever else is asked goes the same way."""
-        visible = admitted(self._view, server, name, caller)
-        target = Target(visible.tool, visible.upstream_name, visible.spec)
-        return ToolCall(server, name, {}, b"{}", caller, target=target)
+        call = ToolCall(server, f"{RESOURCE}{uri}", {}, b"{}", caller, notes=CallNotes(deed=SUBSCRIBED))
+        await build_chain(self._before_watching, begin)(call)
+        return begun[0]

@@ -10,7 +10,9 @@ from functools import cached_property
 from toolcrib.catalog.store import CatalogStore, ServerRecord
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.asking import QuestionKind
+from toolcrib.model.finding import Finding
 from toolcrib.model.learnt import LearntShape
+from toolcrib.model.pin import Pins
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
@@ -27,6 +29,9 @@ class Snapshot:
     records: Mapping[str, ServerRecord] = field(default_factory=dict)
     tools: dict[str, Sequence[Tool]] = field(default_factory=dict)
     items: dict[str, Sequence[Tool]] = field(default_factory=dict)
+    # What was agreed to, by review key, and what was found in definitions, by fingerprint.
+    pins: dict[str, Pins] = field(default_factory=dict)
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
 
     @cached_property
     def former(self) -> dict[str, str]:
@@ -103,14 +108,30 @@ class Catalog:
             found = self.snapshot.items[key] = self._items_of(self.snapshot, key)
         return found or ()
 
+    def pins(self, spec: ServerSpec) -> Pins | None:
+        """What was agreed to of the server whose tools are shown; the same object as long as nothing changed.
+
+        None where what is shown was read before anybody was asked.
+        """
+        record = self.records.get(self.snapshot.shown_launch(spec))
+        if record is None or not record.review_key:
+            return None
+        found = self.snapshot.pins.get(record.review_key)
+        if found is None:
+            found = self.snapshot.pins[record.review_key] = self.store.pins(record.review_key)
+        return found
+
+    def findings(self, fingerprint: str) -> tuple[Finding, ...]:
+        """What was found in a definition, by its fingerprint."""
+        return self.snapshot.findings.get(fingerprint, ())
+
     def was_read(self, spec: ServerSpec) -> bool:
         record = self.record(spec)
         return record is not None and record.read_at is not None
 
     def is_launched_differently(self, spec: ServerSpec) -> bool:
-        """Whether an entry starts or contacts something else than what was met last time."""
-        record = self.record(spec)
-        return record is not None and record.launch_key != spec.launch_key
+        """Whether an entry starts or contacts something else than that whose tools are shown for it."""
+        return self.snapshot.shown_launch(spec) not in ("", spec.launch_key)
 
     def broken(self, spec: ServerSpec) -> ServerRecord | None:
         """What is known of a server whose last reading failed, launched as it is now."""
@@ -155,13 +176,20 @@ class Catalog:
         has_all = all(key in before.tools for key in _launches(before, wanted))
         if token == before.token and not is_old and not doubted and has_all:
             return None
-        taken = Snapshot(token, self.now(), self.store.servers())
+        taken = Snapshot(token, self.now(), self.store.servers(), findings=self.store.findings())
         for key in _launches(taken, wanted):
             is_same = not is_old and key not in doubted and _same_reading(before, taken, key)
             kept, items = (before.tools.get(key), before.items.get(key)) if is_same else (None, None)
             taken.tools[key] = self.store.tools(key) if kept is None else kept
             taken.items[key] = self._items_of(taken, key) if items is None else items
+            self._take_pins(before, taken, taken.records[key])
         return taken
+
+    def _take_pins(self, before: Snapshot, taken: Snapshot, record: ServerRecord) -> None:
+        if record.review_key:
+            kept = before.pins.get(record.review_key)
+            is_same = kept is not None and kept.revision == record.pins_revision
+            taken.pins[record.review_key] = kept if kept and is_same else self.store.pins(record.review_key)
 
     def _items_of(self, snapshot: Snapshot, key: str) -> Sequence[Tool]:
         return self.store.items(key) if snapshot.records[key].item_count else ()

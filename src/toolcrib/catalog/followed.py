@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import ParamSpec, Protocol, TypeVar
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.judged import Judge, save_judged
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.asking import QuestionKind
@@ -68,10 +69,13 @@ class FollowedCatalog(Catalog):
             if taken is not None:
                 self.hold(taken)
 
-    async def save_reading(self, spec: ServerSpec, reading: ServerReading) -> None:
-        """Write down what a server told; raises where that can't be done."""
+    async def save_reading(self, spec: ServerSpec, reading: ServerReading, judge: Judge | None = None) -> None:
+        """Write down what a server told, together with what `judge` makes of it; raises where that can't be done."""
         key, at = spec.launch_key, self.now()
-        await self._aside(self.store.save_reading, spec.name, key, reading, at)
+        if judge is None:
+            await self._aside(self.store.save_reading, spec.name, key, reading, at)
+        else:
+            await self._aside(save_judged, self.store, spec, reading, at, judge)
         self._doubted.add(key)
         await self.follow()
 

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from toolcrib.model.asking import QuestionKind
+from toolcrib.model.finding import Finding
 from toolcrib.model.learnt import LearntShape
+from toolcrib.model.pin import Judged, Pin, Pins
 from toolcrib.model.reading import Identity, ServerReading
 from toolcrib.model.tool import Tool
 
@@ -20,12 +22,35 @@ LAUNCHES_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True)
+class PinsKept:
+    """How long what was agreed to of a server stays once no configuration has it: until it was not met for so long, or so
+    many others were met since.
+
+    What a person decided stays for ever, and so does what the catalog still knows a launch of: whatever is forgotten would be
+    taken on trust once more.
+    """
+
+    unmet_seconds: float = 365 * 86_400.0
+    most: int = 10_000
+    # Of one name, the newest first: a server may go back to any of these.
+    most_of_a_name: int = 5
+    # Of one server. Resources come and go all day, and each is pinned.
+    most_of_a_kind: int = 20_000
+
+
+class PinsMoved(Exception):
+    """What a reading was judged by is no longer what is there: it has to be judged again."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerRecord:
     """One launch of a server as last seen, under the name it had then; times are unix seconds, and `read_at` is None where
     it was never read. What is `expired` counts as old, however young it is.
 
     `failures` counts the readings that failed since the last one that did not; `error`, `error_at` and `error_code` are
     those of the last failure. `asks` are the kinds of questions that it was seen asking without saying for which call.
+    `review_key` leads to what was agreed to of it, and is empty where it was read before anybody was asked;
+    `pins_revision` differs after each change of that.
     """
 
     name: str
@@ -42,6 +67,8 @@ class ServerRecord:
     expired: bool = False
     asks: frozenset[QuestionKind] = frozenset()
     item_count: int = 0
+    review_key: str = ""
+    pins_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +106,16 @@ class CatalogStore(Protocol):
     def all_tools(self) -> list[Tool]:
         """The tools of all servers, by server name, then in the server's own order."""
 
-    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
-        """Replace what is known of a server, all or nothing; True when its set of definitions changed.
+    def save_reading(
+        self, server: str, launch_key: str, reading: ServerReading, read_at: float, judged: Judged | None = None
+    ) -> bool:
+        """Replace what is known of a server, with what it was judged to be, all or nothing; True when its definitions changed.
+
+        Raises `PinsMoved`, and changes nothing, where the pins are no longer those that it was judged by.
 
         Clears its error, its staleness and its expiry. Entries without a name and repeated names are left out, the first
-        one stays. Of former launches under this name that left every configuration only the last few are kept.
+        one stays. Of former launches under this name that left every configuration only the last few are kept; what was
+        agreed to of the others stays as long as `PinsKept` says.
         """
 
     def record_failure(self, server: str, launch_key: str, error: str, at: float, code: str = "") -> None:
@@ -99,7 +131,28 @@ class CatalogStore(Protocol):
         """Let what was read of servers count as old until they are read again; unknown ones are ignored."""
 
     def forget(self, launch_key: str) -> None:
-        """Remove a server and its tools."""
+        """Remove a server and its tools; what was agreed to of it stays."""
+
+    def pins(self, review_key: str, *, with_definitions: bool = False) -> Pins:
+        """What was agreed to of a server; the words that it says of itself have their definition in any case."""
+
+    def decide_pins(
+        self,
+        review_key: str,
+        server: str,
+        *,
+        add: Sequence[Pin] = (),
+        refuse: Iterable[str] = (),
+        by: str,
+        at: float,
+    ) -> None:
+        """Write down what a person agreed to and what not; pins with a refused fingerprint go, with their cosmetic changes.
+
+        Whoever agrees to a fingerprint that was refused before takes that back.
+        """
+
+    def findings(self) -> dict[str, tuple[Finding, ...]]:
+        """What was found in definitions, by their fingerprints."""
 
     def change_token(self) -> int:
         """A number that differs after any gateway changed a server or a tool; cheap enough to ask often."""

@@ -19,7 +19,8 @@ from toolcrib.topics.domains import infer_domains
 class ListedTool:
     """A tool of the catalog with the server it belongs to; `reason` says why it may not be used.
 
-    `spec` is None where the server left the configuration. `learnt` looks up what its results looked like.
+    `spec` is None where the server left the configuration. `learnt` looks up what its results looked like. One that `waits` is
+    one that a person has to look at first.
     """
 
     tool: Tool
@@ -27,6 +28,7 @@ class ListedTool:
     upstream_name: str = ""
     reason: str = ""
     learnt: Callable[[], Mapping[str, Any] | None] | None = None
+    waits: bool = False
 
 
 class ListedTools(Protocol):
@@ -52,6 +54,7 @@ class KnownCapability:
     reason: str
     tool: Tool = field(compare=False, repr=False)
     make: Callable[[], Manifest] = field(compare=False, repr=False)
+    waits: bool = False
 
     @classmethod
     def of_tool(cls, listed: ListedTool, spec: ServerSpec, status: ApprovalStatus, reason: str = "") -> KnownCapability:
@@ -73,6 +76,7 @@ class KnownCapability:
             reason=reason or listed.reason,
             tool=tool,
             make=make,
+            waits=listed.waits,
         )
 
     @classmethod

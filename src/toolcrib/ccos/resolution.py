@@ -10,7 +10,8 @@ from typing import Literal, Protocol
 from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.known_capability import KnownCapability
 from toolcrib.errors import ToolcribError, ValidationError
-from toolcrib.topics.domains import domain_matches, extract_sub_domain, snake_case
+from toolcrib.model.snake_case import snake_case
+from toolcrib.topics.domains import domain_matches, extract_sub_domain
 
 Place = Literal["local", "known", "registry"]
 

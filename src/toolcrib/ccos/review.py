@@ -66,12 +66,13 @@ class Review:
 
     def _sweep(self) -> None:
         for proposal in self.approvals.all("expired"):
-            if not self._is_waiting(proposal.server):
+            if proposal.subject == "server" and not self._is_waiting(proposal.server):
                 with _logged():
                     self._files.remove("pending", proposal.server)
 
     def _is_waiting(self, server: str) -> bool:
-        return any(proposal.server == server for proposal in self.approvals.all("pending"))
+        waiting = (one for one in self.approvals.all("pending") if one.subject == "server")
+        return any(proposal.server == server for proposal in waiting)
 
     def _project(self, proposal: Proposal) -> None:
         """Show a proposal in the folder of its state, made from the catalog and not from the files of another."""

@@ -9,10 +9,14 @@ from typing import Any
 from toolcrib.adoption.own_file import OwnFile, check_new_server
 from toolcrib.adoption.program_meant import program_meant
 from toolcrib.cli.exits import OK
+from toolcrib.cli.given_values import GivenValues, headers, variables
 from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
 from toolcrib.cli.moving_parsers import read_rest
+from toolcrib.cli.output import Output
+from toolcrib.config.package_versions import unpinned_packages
 from toolcrib.config.paths import working_folder
 from toolcrib.errors import ValidationError
+from toolcrib.model.server import StdioLaunch
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,9 +24,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add(options: argparse.Namespace) -> int:
-    name, entry = options.name, {**_entry(options), **({"share": options.share} if options.share else {})}
+    name = options.name
+    entry, given = _entry(options)
     check_new_server(name, entry)
-    own = edit_own_file(options, lambda own: _with_server(own, name, entry))
+    own = edit_own_file(options, lambda own: _with_server(own, name, entry, given))
+    for seen in given.seen:
+        Output.of(options).note(
+            f"other programs, and the history of your shell, can see the value of {seen} on the command line; "
+            f"`--secret {seen}` asks for it instead and puts it into the keyring"
+        )
+    for package in _unpinned(entry):
+        Output.of(options).note(
+            f"{package} has no exact version: whoever publishes it can change what runs here; "
+            "write one behind it to decide that yourself"
+        )
     if options.json:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
@@ -31,30 +46,28 @@ def _add(options: argparse.Namespace) -> int:
     return OK
 
 
-def _with_server(own: OwnFile, name: str, entry: dict[str, Any]) -> bytes:
+def _unpinned(entry: dict[str, Any]) -> list[str]:
+    return unpinned_packages(StdioLaunch(entry["command"], tuple(entry.get("args", ())))) if "command" in entry else []
+
+
+def _with_server(own: OwnFile, name: str, entry: dict[str, Any], given: GivenValues) -> bytes:
     if own.place_of(name):
         raise ValidationError(f"'{name}' is already in {own.path}", hint=f"`toolcrib remove {name}` removes it.")
-    return own.with_servers({name: entry})
+    written = own.with_servers({name: entry})
+    given.keep()  # only now: the keyring may have values under these names for a server that is there
+    return written
 
 
-def _entry(options: argparse.Namespace) -> dict[str, Any]:
+def _entry(options: argparse.Namespace) -> tuple[dict[str, Any], GivenValues]:
     if options.words:
         if options.header:
             raise ValidationError("--header is for a URL, not for a command")
         command = program_meant(options.words[0], os.environ, working_folder())
-        entry: dict[str, Any] = {"command": command, "args": options.words[1:]}
-        values = _pairs(options.env, "=", "--env")
-        return {key: value for key, value in {**entry, "env": values}.items() if value}
-    if options.env:
-        raise ValidationError("--env is for a command, not for a URL")
-    headers = _pairs(options.header, ":", "--header")
-    return {"url": options.url, "headers": headers} if headers else {"url": options.url}
-
-
-def _pairs(texts: list[str], separator: str, option: str) -> dict[str, str]:
-    pairs = [text.partition(separator) for text in texts]
-    for name, found, _ in pairs:
-        if not found or not name.strip():
-            # The text may be a secret and is not repeated.
-            raise ValidationError(f"{option}: expected NAME{separator}VALUE")
-    return {name.strip(): value.strip() if separator == ":" else value for name, _, value in pairs}
+        given = variables(options.name, options.env, options.secret)
+        entry = {"command": command, "args": options.words[1:], "env": dict(given.written)}
+    else:
+        if options.env:
+            raise ValidationError("--env is for a command, not for a URL")
+        given = headers(options.name, options.header, options.secret)
+        entry = {"url": options.url, "headers": dict(given.written)}
+    return {key: value for key, value in {**entry, "share": options.share}.items() if value}, given

@@ -33,7 +33,15 @@ def _adopt(options: argparse.Namespace) -> int:
         options,
         Work(
             site,
-            plan=lambda: plan_adoption(site, vault, chosen, to_vault=to_vault, keep=options.keep, local=options.local),
+            plan=lambda: plan_adoption(
+                site,
+                vault,
+                chosen,
+                to_vault=to_vault,
+                keep=options.keep,
+                local=options.local,
+                with_profiles=options.profiles,
+            ),
             show=lambda plan: None if options.json else show_plan(plan, out, with_diff=options.diff),
             has_work=lambda plan: plan.changes_something,
             write=lambda writer, plan: carry_out(writer, site, plan, vault),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
 from toolcrib.approvals.proposal import Proposal
-from toolcrib.cli.agreement import agreed, already
-from toolcrib.cli.approval_text import as_json, date, print_proposal
+from toolcrib.cli import file_approvals
+from toolcrib.cli.agreement import agreed, already, chosen_changes, rejection_agreed
+from toolcrib.cli.approval_text import as_json, asked_by, counted_changes, date, print_proposal
 from toolcrib.cli.exits import OK
 from toolcrib.cli.moving import edit_own_file, site_of
 from toolcrib.cli.opened_capabilities import Opened, opened, person
@@ -19,32 +20,65 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import home_as_tilde
 from toolcrib.config.load import load_settings
+from toolcrib.config.package_versions import unpinned_packages
+from toolcrib.config.written_entry import launch_keys
 from toolcrib.errors import ValidationError
+from toolcrib.model.clean_text import clean
 from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.server import RemoteLaunch
+from toolcrib.model.shell_words import shell_word
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
-    actions = {"list": _list, "show": _show, "approve": _approve, "reject": _reject}
+    actions = {"list": _list, "show": _show, "approve": _approve, "reject": _reject, "why": _why}
     with opened(options, output) as door:
+        if file_approvals.is_meant(options):
+            return file_approvals.decide(options, output, door)
         return actions[options.action](options, output, door)
 
 
 def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     found = door.capabilities.approvals.all(None if options.all else options.state)
+    files = file_approvals.requests(door, state=None if options.all else options.state)
     if output.as_json:
-        output.json({"approvals": [as_json(proposal) for proposal in found]})
+        told = [*map(as_json, found), *file_approvals.listed_json(door, files)]
+        output.json({"approvals": sorted(told, key=lambda one: one["requestedAt"] or 0.0)})
         return OK
-    if not found:
+    if not options.all and options.state == "pending":
+        _say_what_expired(output, door, found)
+    if not found and not files:
         output.out.write("Nothing was proposed." if options.all else f"No proposal is {options.state}.")
         return OK
-    rows = [
-        (one.id, one.state, one.server, _tools(one), one.risk.level, date(one.requested_at), one.source)
-        for one in found
-    ]
-    print_table(output.out, ("REQUEST", "STATE", "SERVER", "TOOLS", "RISK", "SINCE", "FROM"), rows)
+    rows = [(one.requested_at, _row(one)) for one in found]
+    rows += [(one["requestedAt"] or 0.0, _file_row(one)) for one in file_approvals.listed_json(door, files)]
+    rows.sort(key=lambda row: row[0])
+    headings = ("REQUEST", "STATE", "SERVER", "TOOLS", "RISK", "SINCE", "FROM")
+    print_table(output.out, headings, [row for _, row in rows])
     return OK
+
+
+def _row(one: Proposal) -> tuple[str, ...]:
+    return one.id, one.state, one.server, _tools(one), one.risk.level, date(one.requested_at), asked_by(one)
+
+
+def _file_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    path, since = home_as_tilde(one["path"]), date(one["requestedAt"])
+    return one["id"], one["state"], path, "?", one["risk"]["level"], since, one["source"]
+
+
+def _say_what_expired(output: Output, door: Opened, pending: Sequence[Proposal]) -> None:
+    """What nobody decided in time waits on, though no request is about it until its server is read again."""
+    about = {one.server for one in door.capabilities.approvals.all("expired") if one.subject == "tools"}
+    for server in sorted(about - {one.server for one in pending}):
+        offered = (*door.capabilities.view.tools(server).values(), *door.capabilities.view.items(server).values())
+        if any(visible.availability.waits for visible in offered):
+            again = f"`toolcrib discover {shell_word(server)}` makes a new one"
+            output.note(f"{clean(server)}: what it changed still waits, but the request has expired; {again}")
+
+
+def _why(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    return int(import_module("toolcrib.cli.why").run(options, output, door))
 
 
 def _show(options: argparse.Namespace, output: Output, door: Opened) -> int:
@@ -60,6 +94,13 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     proposal = door.capabilities.approvals.get(options.request)
     if proposal.source == FROM_PEER:
         return int(import_module("toolcrib.cli.peer_decisions").approve(options, output, door, proposal))
+    if proposal.subject == "tools":
+        return int(import_module("toolcrib.cli.change_decisions").approve(options, output, door, proposal))
+    if chosen_changes(options):
+        raise ValidationError(
+            "--tool, --prompt, --resource, --template and --itself are for what changed in a server that is in use"
+        )
+    _check_versions(options, proposal)
     own = site_of(options).own_file()
     # Anything that prevents writing it is reported before anyone is asked.
     is_written = _with_server(own, proposal) == own.content
@@ -72,7 +113,8 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
         return OK
     if proposal.state != "approved":
         proposal = door.capabilities.review.approve(proposal.id, person(), options.reason, expected=proposal)
-    # After the decision: what was not approved must never be in the configuration.
+    # After the decision: what was not approved must never be in the configuration, and what is there is pinned first.
+    import_module("toolcrib.cli.change_decisions").pin_shown(proposal)
     edit_own_file(options, lambda own: _with_server(own, proposal))
     if not output.as_json:
         output.out.write()
@@ -81,6 +123,15 @@ def _approve(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if output.as_json:
         output.json({"success": True, **as_json(proposal), "toolCount": tools, "config": str(own.path)})
     return OK
+
+
+def _check_versions(options: argparse.Namespace, proposal: Proposal) -> None:
+    unpinned = unpinned_packages(proposal.launch)
+    if unpinned and proposal.state != "approved" and not options.unpinned:
+        raise ValidationError(
+            f"{unpinned[0]} has no exact version: whoever publishes it can change later what runs here",
+            hint="Have it proposed with a version, or approve it with --unpinned.",
+        )
 
 
 def _read_now(options: argparse.Namespace, proposal: Proposal, door: Opened, output: Output) -> int:
@@ -102,6 +153,10 @@ def _reject(options: argparse.Namespace, output: Output, door: Opened) -> int:
         return already(output, before)
     if before.source == FROM_PEER:
         return int(import_module("toolcrib.cli.peer_decisions").reject(options, output, door, before))
+    if before.subject == "tools":
+        return int(import_module("toolcrib.cli.change_decisions").reject(options, output, door, before))
+    if not rejection_agreed(options, output, before):
+        return OK
     proposal = door.capabilities.review.reject(before.id, person(), options.reason)
     own = site_of(options).own_file()
     removed = before.state == "approved" and _is_ours(own, proposal)
@@ -144,10 +199,12 @@ def _entry(proposal: Proposal) -> dict[str, Any]:
         kind = {"type": launch.transport} if launch.transport != "http" else {}
         reached: dict[str, Any] = {**kind, "url": launch.url, "headers": dict(launch.headers)}
     else:
-        reached = {"command": launch.command, "args": list(launch.args), "env": dict(launch.env)}
+        reached = launch_keys(launch)
     entry = {"description": proposal.description, **reached}
     return {key: value for key, value in entry.items() if value}
 
 
 def _tools(proposal: Proposal) -> str:
+    if proposal.subject == "tools":
+        return counted_changes(proposal)
     return str(len(proposal.definitions)) if proposal.was_read else "?"

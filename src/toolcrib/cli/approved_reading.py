@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -38,5 +39,9 @@ async def _read(settings: Settings, server: str, output: Output) -> list[Mapping
 
 async def _definitions(gateway: Gateway, server: str) -> list[Mapping[str, Any]]:
     listed = await gateway.list_tools(server, include_disabled=True)
-    found = [await gateway.get_tool_details(server, tool.name) for tool in listed]
-    return [details.definition for details in found if details is not None]
+    definitions: list[Mapping[str, Any]] = []
+    for tool in listed:
+        with suppress(ToolcribError):  # what looks hostile waits for a person
+            details = await gateway.get_tool_details(server, tool.name)
+            definitions += [] if details is None else [details.definition]
+    return definitions

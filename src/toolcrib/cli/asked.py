@@ -13,7 +13,7 @@ from toolcrib.cli.key_values import arguments_of
 from toolcrib.cli.names import server_and_tool
 from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.config.paths import expanded
-from toolcrib.errors import ValidationError
+from toolcrib.errors import KEPT_AWAY, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.items import item_schema
 
@@ -31,19 +31,24 @@ class Asked:
     arguments: dict[str, Any]
     pairs: list[str]
     is_streamed: bool
+    is_confirmed: bool = False
 
 
 def asked_of(options: argparse.Namespace) -> Asked:
     """What the command line says; `--args` is read, the words wait for the tool's schema."""
     server, tool, pairs = _named(options)
-    return Asked(server, tool, _arguments(options.args, around(options)), pairs, is_streamed=options.stream)
+    arguments = _arguments(options.args, around(options))
+    return Asked(server, tool, arguments, pairs, is_streamed=options.stream, is_confirmed=options.yes)
 
 
 async def typed(gateway: Gateway, asked: Asked) -> Asked:
     """The same with its words among the arguments; the call itself says what is wrong with a tool nobody may run."""
     if not asked.pairs:
         return asked
-    details = await gateway.get_tool_details(asked.server, asked.tool)
+    try:
+        details = await gateway.get_tool_details(asked.server, asked.tool)
+    except KEPT_AWAY:
+        return asked
     if details is None or not details.enabled:
         return asked
     is_tool = details.kind == "tool"

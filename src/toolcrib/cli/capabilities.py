@@ -85,7 +85,9 @@ def _export(options: argparse.Namespace, output: Output, door: Opened) -> int:
     unknown = sorted(set(options.servers) - {capability.server for capability in known})
     if unknown:
         raise ServerNotFound(f"no capability is known of a server called {unknown[0]!r}", nearest=[])
-    wanted = [one.manifest for one in known if not options.servers or one.server in options.servers]
+    chosen = (one for one in known if not options.servers or one.server in options.servers)
+    # What waits for a person's review is not written to where others take it for approved.
+    wanted = [one.manifest for one in chosen if not one.waits]
     folder = expanded(options.to) if options.to else None
     files = door.capabilities.files.export(wanted, folder)
     place = folder or door.capabilities.files.root

@@ -12,22 +12,43 @@ DEFAULT_CANDIDATES = 5
 
 
 def add_approvals(commands: Commands) -> None:
-    parser = add_command(commands, "approvals", "look at proposed servers, and approve or reject them")
-    actions = add_actions(parser, ("list", "show", "approve", "reject"))
-    listing = _action(actions, "list", "list the servers that wait for a decision")
+    parser = add_command(commands, "approvals", "decide about proposed servers and changed tools")
+    actions = add_actions(parser, ("list", "show", "approve", "reject", "why"))
+    listing = _action(actions, "list", "list the servers and changes that wait for a decision")
     listing.add_argument(
         "--state", choices=STATES, default="pending", help="only proposals in this state (default: %(default)s)"
     )
     listing.add_argument("--all", action="store_true", help="show proposals in every state")
-    show = _action(actions, "show", "show a proposal in full: what would be run or contacted, and its tools")
+    show = _action(
+        actions,
+        "show",
+        "show a request in full: what would be run or contacted, and its tools; or each word that changed",
+    )
     _add_request(show)
-    approve = _action(actions, "approve", "agree to a proposed server: its tools are offered from then on")
+    approve = _action(
+        actions, "approve", "agree to a proposed server, or to what changed: its tools are offered from then on"
+    )
     _add_request(approve)
     approve.add_argument("-y", "--yes", action="store_true", help="do it without asking")
+    approve.add_argument(
+        "--unpinned", action="store_true", help="also a package without an exact version, which can change by itself"
+    )
     approve.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
-    reject = _action(actions, "reject", "refuse a proposed server, or take an approval back")
+    _add_choices(approve)
+    reject = _action(actions, "reject", "refuse a proposed server or what changed, or take an approval back")
     _add_request(reject)
+    reject.add_argument("-y", "--yes", action="store_true", help="do it without asking")
     reject.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+    why = _action(actions, "why", "say why a tool can or can't be used: who agreed to it, and what was found in it")
+    why.add_argument("name", metavar="SERVER[:TOOL]", help="a server, or one of its tools")
+
+
+def _add_choices(approve: argparse.ArgumentParser) -> None:
+    """What of a server's changes is meant; each of them may be repeated."""
+    for kind, what in (("tool", "NAME"), ("prompt", "NAME"), ("resource", "ADDRESS"), ("template", "ADDRESS")):
+        told = f"of what changed only this {kind}; may be repeated"
+        approve.add_argument(f"--{kind}", action="append", default=[], metavar=what, help=told)
+    approve.add_argument("--itself", action="store_true", help="of what changed only what the server says of itself")
 
 
 def add_capabilities(commands: Commands) -> None:

@@ -10,7 +10,8 @@ from toolcrib.cli.open_catalog import CatalogSession
 from toolcrib.cli.table import print_table
 from toolcrib.cli.terminal import Terminal, home_as_tilde
 from toolcrib.cli.wording import counted
-from toolcrib.config.settings import SourceState
+from toolcrib.config.profiles import Profile
+from toolcrib.config.settings import Settings, SourceState
 from toolcrib.model.tool_rule import ToolRule
 
 # So many files that are not there are each worth a line; of more only the number is shown.
@@ -54,6 +55,8 @@ class Facts:
         if not settings.tool_rules:
             out.write("  none: every tool is enabled")
         out.write()
+        if settings.profiles:
+            _print_profiles(out, settings)
         out.write(f"Servers: {self.servers} configured, {self.connected} connected")
         out.write(f"Tools: {self.tools} total, {self.enabled} enabled")
 
@@ -66,6 +69,8 @@ class Facts:
             "sources": [source_json(source) for source in settings.source_states],
             "rulePrecedence": settings.rule_precedence,
             "toolRules": [_rule_json(rule) for rule in settings.tool_rules],
+            "profile": settings.profile,
+            "profiles": {name: _profile_json(profile) for name, profile in settings.profiles.items()},
             "servers": {"configured": self.servers, "connected": self.connected},
             "tools": {"total": self.tools, "enabled": self.enabled},
         }
@@ -117,6 +122,37 @@ def _rule_text(rule: ToolRule) -> str:
     if rule.tags:
         effects.append(f"tags: [{', '.join(rule.tags)}]")
     return f"{place}{about} → {', '.join(effects) or 'no effect'}"
+
+
+def _print_profiles(out: Terminal, settings: Settings) -> None:
+    out.write(out.paint(f"Profiles ({len(settings.profiles)}):", "bold"))
+    for name, profile in settings.profiles.items():
+        holds = " (holds for every client here)" if name == settings.profile else ""
+        out.item("  ", f"{name}{holds}: {_profile_text(profile)}")
+    out.write()
+
+
+def _profile_text(profile: Profile) -> str:
+    limits = [
+        f"servers {', '.join(profile.servers) or 'none'}" if profile.servers is not None else "",
+        f"tools tagged {', '.join(profile.tags) or 'with nothing'}" if profile.tags is not None else "",
+        counted(len(profile.tool_rules), "rule") if profile.tool_rules else "",
+        "only reading" if profile.read_only else "",
+        f"asks before {'all that changes something' if profile.confirm == 'writes' else 'what destroys something'}"
+        if profile.confirm != "never"
+        else "",
+    ]
+    return "; ".join(limit for limit in limits if limit) or "everything"
+
+
+def _profile_json(profile: Profile) -> dict[str, Any]:
+    return {
+        "servers": None if profile.servers is None else list(profile.servers),
+        "tags": None if profile.tags is None else list(profile.tags),
+        "toolRules": [_rule_json(rule) for rule in profile.tool_rules],
+        "readOnly": profile.read_only,
+        "confirm": profile.confirm,
+    }
 
 
 def _rule_json(rule: ToolRule) -> dict[str, Any]:

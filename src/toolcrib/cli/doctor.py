@@ -11,6 +11,7 @@ from typing import Any
 
 from toolcrib.cli.ages import still
 from toolcrib.cli.chosen import chosen_servers, why_none
+from toolcrib.cli.doctor_remarks import remarks, remarks_json
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output, problem_json
@@ -19,6 +20,7 @@ from toolcrib.cli.surroundings import Surroundings, around
 from toolcrib.cli.table import print_table
 from toolcrib.cli.ticking import ticking
 from toolcrib.cli.wording import counted
+from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.engine.checkup import Checkup, check_server
 from toolcrib.engine.sign_in_state import SignInState
@@ -26,9 +28,11 @@ from toolcrib.errors import Problem
 from toolcrib.gateway import Gateway
 from toolcrib.lan.libp2p_process import missing_packages
 from toolcrib.model.clean_text import clean
+from toolcrib.model.finding import Finding
 from toolcrib.model.server import ServerSpec
 
 MOST_NOT_CHECKED = 5
+MOST_FINDINGS = 5
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,11 +43,13 @@ def run(options: argparse.Namespace) -> int:
     # An entry that could not even be read is a server that does not work.
     left_out = () if options.servers else settings.problems
     missing = () if options.servers else _missing_extras(settings)
+    audit_log = Paths.of(around(options).env).audit_log
     if output.as_json:
         output.json(
             {
                 "servers": [_as_json(checkup) for checkup in checkups],
                 "problems": [problem_json(one) for one in (*left_out, *missing)],
+                **remarks_json(specs, audit_log),
             }
         )
     elif not checkups:
@@ -53,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if not output.as_json:
         for one in missing:
             output.out.paragraph(str(one))
+        for remark in remarks(specs, audit_log):
+            output.out.paragraph(remark)
     is_fine = not left_out and not missing and all(checkup.is_fine for checkup in checkups)
     return OK if is_fine else FAILED
 
@@ -114,6 +122,8 @@ def _print(checkups: Sequence[Checkup], output: Output) -> None:
             out.paragraph(f"Next: {one.next_step}", "  ", "cyan")
     _print_sign_ins(checkups, output)
     _print_not_checked(checkups, output)
+    _print_waiting(checkups, output)
+    _print_findings(checkups, output)
     broken = sum(not one.is_fine for one in checkups)
     out.write()
     out.write(f"{len(checkups) - broken} of {len(checkups)} servers work.")
@@ -147,6 +157,33 @@ def _print_not_checked(checkups: Sequence[Checkup], output: Output) -> None:
             output.out.paragraph(f"{one.server}: the same holds for {more} more of its tools (--json lists them)")
 
 
+def _print_waiting(checkups: Sequence[Checkup], output: Output) -> None:
+    """Nothing is broken, but these tools can't be used before a person has looked at them."""
+    for one in checkups:
+        if one.waiting:
+            output.out.write()
+            tools = f"{counted(one.waiting, 'tool')} can't be used before you agreed"
+            output.out.paragraph(f"{one.server}: {tools}; see `toolcrib approvals show {one.server}`")
+
+
+def _print_findings(checkups: Sequence[Checkup], output: Output) -> None:
+    """What is used although something in its definition is odd, and what is not used because it looks hostile."""
+    for one in checkups:
+        for name, finding in sorted(one.findings, key=lambda found: found[0] not in one.kept_away)[:MOST_FINDINGS]:
+            output.out.write()
+            is_kept_away = name in one.kept_away
+            state = "is kept away until you looked at it" if is_kept_away else "can still be used"
+            words = f"{one.server}:{name} {state}: it {finding.why} ({finding.rule} at {finding.where})"
+            output.out.paragraph(clean(words), "", "red" if is_kept_away else "yellow")
+        if (more := len(one.findings) - MOST_FINDINGS) > 0:
+            output.out.paragraph(f"{one.server}: {more} more of this kind (--json lists them)")
+
+
+def _finding_json(name: str, finding: Finding, *, is_kept_away: bool) -> dict[str, Any]:
+    told = {"rule": finding.rule, "level": finding.level, "where": finding.where, "why": finding.why}
+    return {"name": name, "keptAway": is_kept_away, **told, "excerpt": finding.excerpt}
+
+
 def _as_json(checkup: Checkup) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "name": checkup.server,
@@ -166,4 +203,10 @@ def _as_json(checkup: Checkup) -> dict[str, Any]:
         }
     if checkup.not_checked:
         rendered["notChecked"] = dict(checkup.not_checked)
+    if checkup.waiting:
+        rendered["waitingForReview"] = checkup.waiting
+    if checkup.findings:
+        rendered["findings"] = [
+            _finding_json(name, finding, is_kept_away=name in checkup.kept_away) for name, finding in checkup.findings
+        ]
     return rendered

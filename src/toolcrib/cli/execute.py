@@ -68,11 +68,16 @@ async def _outcome(
     gateway: Gateway, asked: Asked, output: Output, answering: TerminalQuestions | None
 ) -> ExecutionResult:
     server, tool, arguments = asked.server, asked.tool, asked.arguments
-    can = {} if answering is None else CAPABILITIES
+    how: dict[str, Any] = {
+        "caller": CALLER,
+        "ask": answering,
+        "capabilities": {} if answering is None else CAPABILITIES,
+        "confirmed": asked.is_confirmed,
+    }
     if not asked.is_streamed:
-        return await gateway.execute_tool(server, tool, arguments, caller=CALLER, ask=answering, capabilities=can)
+        return await gateway.execute_tool(server, tool, arguments, **how)
     heard = False
-    async for event in gateway.execute_stream(server, tool, arguments, caller=CALLER, ask=answering, capabilities=can):
+    async for event in gateway.execute_stream(server, tool, arguments, **how):
         if isinstance(event, ExecutionResult):
             if heard and not output.as_json:
                 output.out.write()

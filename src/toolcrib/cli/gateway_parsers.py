@@ -1,12 +1,69 @@
-"""The command lines about the gateway itself: calls, config, serve, stats, trust, settings, completion."""
+"""The command lines about the gateway itself: audit, calls, config, serve, stats, trust, settings, completion."""
 
 from __future__ import annotations
 
-from toolcrib.cli.parser import Commands, Parser, add_command, add_explained_actions, add_json, add_lines, count, port
+from toolcrib.cli.parser import (
+    Commands,
+    Parser,
+    add_command,
+    add_explained_actions,
+    add_json,
+    add_lines,
+    add_profile,
+    count,
+    digest,
+    port,
+)
 
 SHELLS = ("bash", "zsh", "fish")
 DEFAULT_CALLS = 20
+AUDIT_FORMATS = ("jsonl", "csv")
 GROUPINGS = ("server", "tool", "client")
+
+
+def add_audit(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "audit",
+        "show, check or export the log of everything that ran",
+        description="The audit log has a line for each call and each decision. Every line covers the one before it, so that "
+        "a changed or missing line shows.",
+    )
+    actions = add_explained_actions(
+        parser,
+        {
+            "show": "show the last lines, calls and decisions alike",
+            "tail": "show the last lines, with -f each new one as it is written",
+            "verify": "check that no line was changed, removed or added",
+            "export": "print every line as it was written, oldest first",
+        },
+    )
+    for name in ("show", "tail"):
+        _add_audit_filters(actions[name])
+    actions["tail"].add_argument(
+        "-f", "--follow", action="store_true", help="go on and show each line as it is written"
+    )
+    verify = actions["verify"]
+    verify.add_argument("--from", dest="first", type=count, default=0, metavar="N", help="only from line N on")
+    verify.add_argument("--expect", type=digest, metavar="HASH", help="a line with this hash must be there")
+    actions["export"].add_argument(
+        "--format",
+        choices=AUDIT_FORMATS,
+        default="jsonl",
+        help="jsonl: as it was written, and can be checked (the default); csv: a table",
+    )
+    actions["export"].add_argument("--head", action="store_true", help="only the number and the hash of the last line")
+
+
+def _add_audit_filters(parser: Parser) -> None:
+    parser.add_argument(
+        "-n", "--lines", type=count, default=DEFAULT_CALLS, metavar="N", help="the last N lines (default: %(default)s)"
+    )
+    parser.add_argument("--server", metavar="NAME", help="only lines about this server (a name or a glob)")
+    parser.add_argument("--tool", metavar="NAME", help="only lines about this tool (a name or a glob, or SERVER:TOOL)")
+    parser.add_argument("--caller", metavar="NAME", help="only lines of this client or person (a name or a glob)")
+    parser.add_argument("--outcome", metavar="NAME", help="only lines with this outcome (a name or a glob)")
+    _add_since(parser)
 
 
 def add_calls(commands: Commands) -> None:
@@ -99,6 +156,7 @@ def add_serve(commands: Commands) -> None:
         action="store_true",
         help="have a gateway of its own instead of the engine that all clients share",
     )
+    add_profile(serve)
     serve.add_argument("--demo", action="store_true", help="with no server configured, offer two harmless demo servers")
 
 
@@ -107,11 +165,13 @@ def add_trust(commands: Commands) -> None:
         commands,
         "trust",
         "allow a configuration file of a project folder to be used",
-        description="Keep the path and hash of a configuration file, so that it is used when found here. "
+        description="Keep the path and hash of a configuration file, so that it is used when found here: toolcrib.yaml and "
+        "its kin, or the file of an AI client (.mcp.json, .cursor/mcp.json, .vscode/mcp.json), whose servers are shown. "
         "An edited file must be trusted again.",
     )
-    trust.add_argument("file", nargs="?", help="the file (default: the one found in this directory)")
+    trust.add_argument("file", nargs="?", help="the file (default: those found in this directory)")
     trust.add_argument("--forget", action="store_true", help="no longer trust it")
+    trust.add_argument("--list", action="store_true", help="list the files that are trusted")
 
 
 def add_settings(commands: Commands) -> None:

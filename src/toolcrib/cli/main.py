@@ -17,11 +17,12 @@ from toolcrib.cli import (
     moving_parsers,
     peer_parsers,
     server_parsers,
+    token_parsers,
     tool_parsers,
 )
 from toolcrib.cli.exits import INTERRUPTED, OK, USAGE
 from toolcrib.cli.grouped_help import GroupedParser
-from toolcrib.cli.parser import Commands, Parser, UsageError, add_common
+from toolcrib.cli.parser import Commands, Parser, UsageError, add_common, add_profile
 from toolcrib.version import VERSION
 
 # What the completion scripts call: the words typed so far follow, the last one being completed.
@@ -58,6 +59,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         moving_parsers.add_release,
     ),
     "the gateway": (
+        gateway_parsers.add_audit,
         gateway_parsers.add_calls,
         gateway_parsers.add_completion,
         gateway_parsers.add_config,
@@ -65,6 +67,7 @@ _GROUPS: dict[str, tuple[Callable[[Commands], None], ...]] = {
         gateway_parsers.add_serve,
         gateway_parsers.add_settings,
         gateway_parsers.add_stats,
+        token_parsers.add_token,
         gateway_parsers.add_trust,
     ),
     "types and capabilities": (
@@ -118,6 +121,7 @@ def build_parser(prog: str) -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"toolcrib {VERSION}", help="show the version")
     add_common(parser, verbose=0, quiet=False, color="auto", config=None)
+    add_profile(parser, default="")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, parser_class=Parser)
     for title, adders in _GROUPS.items():
         known = len(commands.choices)
@@ -135,13 +139,27 @@ def _without_help_command(given: list[str]) -> list[str]:
 def _parsed(parser: Parser, given: list[str]) -> argparse.Namespace | None:
     """The options; None where there is nothing to run and help was shown instead."""
     options = parser.parse_args(given)
+    if options.command in (None, "serve"):
+        _check_profiles(parser, given)
     if options.command is not None:
+        if options.profile and options.command != "serve":
+            raise UsageError(parser, "--profile is for `serve`: your own commands see everything")
         return options
     if sys.stdin is None or sys.stdin.isatty():
         parser.print_help()
         return None
     # A client that starts us with a pipe wants a server: `uvx toolcrib` is a whole client entry.
     return parser.parse_args([*given, "serve"])
+
+
+def _check_profiles(parser: Parser, given: Sequence[str]) -> None:
+    """A profile takes rights away, so one that got lost on the way, as `$UNSET` does, must not go unnoticed."""
+    parts = [(word.partition("="), following) for word, following in zip(given, [*given, ""][1:], strict=True)]
+    named = [value if is_joined else following for (name, is_joined, value), following in parts if name == "--profile"]
+    if not all(named):
+        raise UsageError(parser, "--profile is empty: name a profile, or leave it out")
+    if len(named) > 1:
+        raise UsageError(parser, "--profile is there twice, and a client has one profile")
 
 
 def _refused(error: UsageError, *, as_json: bool) -> int:

@@ -23,8 +23,7 @@ from toolcrib.clients.client import Client
 from toolcrib.clients.table import CLIENTS
 from toolcrib.config.names import did_you_mean
 from toolcrib.errors import ConfigurationError, Problem, ToolcribError, ValidationError
-from toolcrib.masking.masker import Masker
-from toolcrib.masking.texts import mask_text
+from toolcrib.masking.redactor import REDACTOR
 
 P = TypeVar("P")
 
@@ -58,11 +57,11 @@ def site_of(options: argparse.Namespace) -> Site:
 
 def say(text: str = "") -> None:
     """Text that may hold foreign words, harmless on a terminal and without secrets."""
-    Terminal.of(sys.stdout, "never").paragraph(mask_text(text))
+    Terminal.of(sys.stdout, "never").paragraph(REDACTOR(text))
 
 
 def show_json(value: Any) -> None:
-    print(json.dumps(Masker().value(value), indent=2))
+    print(json.dumps(REDACTOR.value(value), indent=2))
 
 
 def tilde(path: Path) -> str:

@@ -26,6 +26,9 @@ def add_adopt(commands: Commands) -> None:
     adopt.add_argument(
         "--local", action="store_true", help="also move servers that Claude Code has for single folders only"
     )
+    adopt.add_argument(
+        "--profiles", action="store_true", help="give each client a profile, so that it sees only the servers it had"
+    )
     adopt.add_argument("--keep", action="append", default=[], metavar="NAME", help="leave this server in its client")
 
 
@@ -56,7 +59,11 @@ def add_add(commands: Commands) -> None:
 
 
 def add_remove(commands: Commands) -> None:
-    _add_name(_command(commands, "remove", "remove a server from Toolcrib's file"))
+    remove = _command(commands, "remove", "remove a server from Toolcrib's file")
+    _add_name(remove)
+    remove.add_argument(
+        "--keep-secrets", action="store_true", help="leave the values in the keyring that `add --secret` put there"
+    )
 
 
 def add_enable(commands: Commands) -> None:
@@ -79,7 +86,7 @@ def read_rest(options: argparse.Namespace) -> argparse.Namespace:
     parser.add_argument("url", nargs="?")
     rest = parser.parse_intermixed_args(front)
     rest.words = command
-    for key in ("env", "header"):
+    for key in ("env", "header", "secret"):
         setattr(rest, key, [*getattr(options, key), *getattr(rest, key)])
     rest.json, rest.share = options.json, rest.share or options.share
     # What was given before the command holds, unless it was given again.
@@ -106,7 +113,20 @@ def _command(commands: Commands, name: str, help: str) -> Parser:
 def _add_server_options(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
     add_json(parser)
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the command")
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="a variable for the command; without a value, the one that has this name where it is started",
+    )
+    parser.add_argument(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable (or header) whose value is asked for, or read from standard input, and kept in the keyring",
+    )
     parser.add_argument("--header", action="append", default=[], metavar="NAME:VALUE", help="a header for the URL")
     parser.add_argument("--share", metavar="WHEN", help="whether clients share one process: auto, always or never")
 

@@ -6,14 +6,16 @@ import argparse
 import getpass
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from toolcrib.approvals.events import Tell
 from toolcrib.cli.open_catalog import settings_of
 from toolcrib.cli.output import Output
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.engine.capabilities import Capabilities, audited, read_capabilities
+from toolcrib.engine.audited import audited
+from toolcrib.engine.capabilities import Capabilities, read_capabilities
 from toolcrib.model.server import ServerSpec
 from toolcrib.storage.audit_file import AuditFile
 
@@ -24,6 +26,7 @@ class Opened:
 
     capabilities: Capabilities
     settings: Settings
+    tell: Tell
 
     @property
     def configured(self) -> dict[str, ServerSpec]:
@@ -34,14 +37,21 @@ class Opened:
 def opened(options: argparse.Namespace, output: Output) -> Iterator[Opened]:
     """Configuration, catalog and proposals; no server is started."""
     settings = settings_of(options, output)
+    with audit_log(settings, output) as tell, read_capabilities(settings, tell=tell) as capabilities:
+        yield Opened(capabilities, settings, tell)
+
+
+@contextmanager
+def audit_log(settings: Settings, output: Output) -> Iterator[Tell]:
+    """What writes down that a person decided something."""
     audit = AuditFile(
         Paths.of(os.environ).audit_log,
         max_bytes=settings.audit_max_bytes,
         files=settings.audit_files,
         on_trouble=output.note,
     )
-    with read_capabilities(settings, tell=audited(audit, "cli")) as capabilities:
-        yield Opened(capabilities, settings)
+    with closing(audit):
+        yield audited(audit, "cli")
 
 
 def person() -> str:

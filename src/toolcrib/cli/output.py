@@ -11,8 +11,7 @@ from typing import Any
 from toolcrib.cli.surroundings import around
 from toolcrib.cli.terminal import Terminal
 from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, ToolcribError
-from toolcrib.masking.masker import Masker
-from toolcrib.masking.texts import mask_text
+from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.clean_text import clean, clean_json
 
 # The hints of these errors speak to agents; people have commands.
@@ -21,6 +20,8 @@ _HINTS = {
     "TOOL_NOT_FOUND": "`toolcrib tools SERVER` shows the tools of a server, `toolcrib search` finds one anywhere.",
     "TOOL_VALIDATION_ERROR": "`toolcrib inspect SERVER TOOL` shows the parameters; give each as KEY=VALUE "
     "(repeat KEY for a list, KEY:=JSON for JSON).",
+    "CONFIRMATION_REQUIRED": "Run it at a terminal, where you are asked, or add --yes.",
+    "CALL_DECLINED": "You did not agree to it.",
     "TOOL_DISABLED": "`toolcrib config show` lists the rules; `toolcrib inspect SERVER TOOL` shows what the tool does.",
 }
 
@@ -57,15 +58,15 @@ class Output:
             body = failure(
                 error.code, error.message, hint=human_hint(error.code, error.hint), details=details_of(error)
             )
-            self.json(Masker().value(body))
+            self.json(REDACTOR.value(body))
             return
         for line in (f"toolcrib: {_lead(error)}{error.message}", *advice(error)):
-            self.err.paragraph(mask_text(line))
+            self.err.paragraph(REDACTOR(line))
 
     def note(self, text: str) -> None:
         """A word beside the answer, for people; not in quiet mode."""
         if not self.is_quiet:
-            self.err.paragraph(clean(mask_text(text)), "", "yellow")
+            self.err.paragraph(clean(REDACTOR(text)), "", "yellow")
 
     def _write_json(self, value: Any, *, indent: int | None) -> None:
         encoding = (getattr(self.out.stream, "encoding", None) or "utf-8").lower().replace("-", "")

@@ -38,6 +38,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"formatter_class": Formatter, **more})
         self._positionals.title = "arguments"
         self._is_mixing = False
+        # What is done where none of a command's actions is named.
+        self.usual_action = ""
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -45,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         """The options; whatever fits nothing is refused here, by the parser of the command it was given to."""
         if self._is_mixing:
             return super().parse_known_args(args, namespace)
-        found, left = self._parsed(args, namespace)
+        found, left = self._parsed(self._with_action(args), namespace)
         if left:
             self._refuse(left[0])
         return found, left
@@ -54,6 +56,17 @@ class Parser(argparse.ArgumentParser):
         if message.startswith(_MISSING):
             message = f"missing: {message.removeprefix(_MISSING)}"
         raise UsageError(self, message.removeprefix("argument "))
+
+    def _with_action(self, args: Sequence[str] | None) -> Sequence[str] | None:
+        """The words with the usual action before them, where there is one and only options are given."""
+        if not self.usual_action or args is None or (args and not args[0].startswith("-")):
+            return args
+        named = {"-h", "--help", *self._actions_by_name}
+        return args if named.intersection(args) else [self.usual_action, *args]
+
+    @property
+    def _actions_by_name(self) -> Iterable[str]:
+        return (name for action in self._get_positional_actions() for name in action.choices or ())
 
     def _parsed(self, args: Sequence[str] | None, namespace: Any) -> tuple[Any, list[str]]:
         whole = {argparse.PARSER, argparse.REMAINDER}
@@ -116,7 +129,8 @@ def add_command(commands: Commands, name: str, help: str, *, module: str = "", d
 
 
 def add_actions(parser: Parser, names: Sequence[str]) -> Commands:
-    """The actions of a command that has several, one of which must be named."""
+    """The actions of a command that has several, one of which must be named; to list is what is meant without."""
+    parser.usual_action = "list" if "list" in names else ""
     actions = parser.add_subparsers(dest="action", metavar="|".join(names), prog=parser.prog, parser_class=Parser)
     actions.required = True
     return actions
@@ -153,6 +167,16 @@ def add_common(parser: argparse.ArgumentParser, **defaults: object) -> None:
     )
 
 
+def add_profile(parser: argparse.ArgumentParser, default: object = argparse.SUPPRESS) -> None:
+    """Which profile holds for the client that is served; like the options of every command it may stand before `serve`."""
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        default=default,
+        help="give the client on standard input only what this profile allows",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else on standard output")
 
@@ -181,6 +205,12 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, found {text!r}")
     return int(text)
+
+
+def digest(text: str) -> str:
+    if len(text) != 64 or not set(text) <= set("0123456789abcdef"):
+        raise argparse.ArgumentTypeError(f"expected a hash of 64 hexadecimal digits, found {text!r}")
+    return text
 
 
 def port(text: str) -> int:

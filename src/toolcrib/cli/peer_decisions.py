@@ -6,7 +6,7 @@ import argparse
 import os
 
 from toolcrib.approvals.proposal import Proposal
-from toolcrib.cli.agreement import agreed, already
+from toolcrib.cli.agreement import agreed, already, rejection_agreed
 from toolcrib.cli.approval_text import as_json, print_proposal
 from toolcrib.cli.exits import OK
 from toolcrib.cli.opened_capabilities import Opened, person
@@ -31,6 +31,8 @@ def approve(options: argparse.Namespace, output: Output, door: Opened, proposal:
 
 def reject(options: argparse.Namespace, output: Output, door: Opened, proposal: Proposal) -> int:
     """`toolcrib approvals reject` for a proposal that is a peer."""
+    if not rejection_agreed(options, output, proposal):
+        return OK
     with opened_peer_review(Paths.of(os.environ), door.capabilities.review) as peers:
         rejected = peers.reject(proposal, person(), options.reason)
     if output.as_json:

@@ -36,6 +36,8 @@ def _show_client(plan: ClientPlan, out: Terminal, *, with_diff: bool) -> None:
         out.item("  copies  " if plan.by_hand else "  moves  ", text)
     for one in plan.stays:
         out.item("  stays  ", one.key + (f": {one.stays}" if one.stays else ""))
+    if plan.profile:
+        out.item("  profile  ", f"{plan.profile}: it sees these servers {'only' if plan.entry_key else 'too'}")
     _show_variables(plan, out)
     if plan.by_hand:
         _show_by_hand(plan, out)
@@ -111,6 +113,8 @@ def _client_json(plan: ClientPlan) -> dict[str, Any]:
     }
     if plan.hands_on and plan.changes_something:
         found["handsOn"] = list(plan.hands_on)
+    if plan.profile:
+        found["profile"] = plan.profile
     if plan.lacking:
         found["lacking"] = [{"name": server, "variables": list(names)} for server, names in plan.lacking]
     if plan.by_hand:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from importlib import import_module
 
 from toolcrib.cli import exits
+from toolcrib.cli.persons_only import require_person
+from toolcrib.cli.surroundings import around
 from toolcrib.errors import ToolcribError
 from toolcrib.telemetry.logs import log_to_stderr
 
@@ -47,6 +49,7 @@ def answered(options: argparse.Namespace) -> int:
     """The exit code of a command; only a reader that went away is raised."""
     command: Callable[[argparse.Namespace], int] = import_module(f"toolcrib.cli.{options.module}").run
     try:
+        require_person(options, around(options).env)
         return int(command(options))
     except ToolcribError as error:
         _tell(options, error)

@@ -68,6 +68,13 @@ def _found(session: CatalogSession, search: Search, *, explain: bool) -> list[Fo
     ]
 
 
+def _names(session: CatalogSession) -> list[str]:
+    """What a person may have meant; what nobody agreed to is of no use to them."""
+    known = (visible for name in session.view.specs for visible in session.view.tools(name).values())
+    tools = [visible.tool for visible in known if visible.availability.is_searchable]
+    return [tool.id for tool in tools] + [tool.name for tool in tools]
+
+
 def _spoken(passes: ToolFilter) -> str:
     parts = (("domain", passes.domain), ("category", passes.category))
     spoken = [f"{name}:{value}" for name, value in parts if value is not None]
@@ -109,8 +116,7 @@ def _matched(word: str, fields: tuple[str, ...], *, is_kin: bool) -> str:
 
 
 def _say_nothing_fits(session: CatalogSession, query: str, found: list[Found], output: Output) -> None:
-    tools = [visible.tool for name in session.view.specs for visible in session.view.tools(name).values()]
-    suggestions = nearest(query, [tool.id for tool in tools] + [tool.name for tool in tools])
+    suggestions = nearest(query, _names(session))
     if output.as_json:
         near = [hit_json(hit, why) for hit, why in found]
         output.json({"results": [], "nearest": near, "didYouMean": suggestions})

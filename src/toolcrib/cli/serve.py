@@ -22,18 +22,24 @@ from toolcrib.config.settings import Settings
 from toolcrib.demo.servers import demo_servers
 from toolcrib.engine.engine import Engine
 from toolcrib.engine.open_gateway import open_home
-from toolcrib.errors import ConfigurationError
+from toolcrib.errors import ConfigurationError, ValidationError
 from toolcrib.gateway import Gateway
 from toolcrib.server.process_memory import give_back, settle, share_memory
 from toolcrib.server.stdio import serve_stdio
 from toolcrib.telemetry.logs import log_to_stderr
 from toolcrib.telemetry.loop_errors import LoopErrors
+from toolcrib.workspace.profiles import check_profile
 
 log = logging.getLogger(__name__)
 
 
 def run(options: argparse.Namespace) -> int:
     log_to_stderr(verbose=options.verbose, quiet=options.quiet, env=os.environ, with_time=True)
+    if options.http and options.profile:
+        raise ValidationError(
+            "--profile is for one client on standard input and output",
+            hint="Over HTTP a token can have a profile: `toolcrib token create NAME --profile PROFILE`.",
+        )
     share_memory()
     if not _is_engine(options):
         asyncio.run(_serve(options))
@@ -64,11 +70,12 @@ def _face(options: argparse.Namespace) -> Callable[[Engine, Gateway, asyncio.Eve
     """What serves clients; the SDK is loaded for HTTP only, since it costs more than all the rest of a gateway."""
     if options.http:
         return partial(import_module("toolcrib.cli.serve_http").serve_with_peers, options)
-    return _serve_stdio
+    return partial(_serve_stdio, options.profile)
 
 
-async def _serve_stdio(_: Engine, gateway: Gateway, stop: asyncio.Event) -> None:
-    await serve_stdio(gateway, stop)
+async def _serve_stdio(profile: str, _: Engine, gateway: Gateway, stop: asyncio.Event) -> None:
+    check_profile(gateway.settings, profile)
+    await serve_stdio(gateway, stop, profile=profile)
 
 
 def _demo_settings(options: argparse.Namespace) -> Settings | None:

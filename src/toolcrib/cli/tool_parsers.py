@@ -65,6 +65,9 @@ def add_execute(commands: Commands) -> None:
         "--args", metavar="JSON", help="all parameters as a JSON object, @FILE, or - for standard input"
     )
     parser.add_argument("--stream", action="store_true", help="show progress and log messages as they come")
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="run it without asking, where the setting confirm wants a question"
+    )
     add_json(parser)
 
 

@@ -9,6 +9,7 @@ from toolcrib.cli.open_catalog import open_for_reading
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
 from toolcrib.model.clean_text import clean
+from toolcrib.model.shell_words import shell_word
 from toolcrib.model.view import ToolSummary
 from toolcrib.queries.json_forms import tool_json
 from toolcrib.queries.summaries import tool_view
@@ -37,11 +38,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _print(options: argparse.Namespace, output: Output, tools: list[ToolSummary], shown: list[ToolSummary]) -> None:
     out = output.out
-    enabled = sum(tool.enabled for tool in tools)
-    counts = f"{enabled} enabled, {len(tools) - enabled} disabled"
+    enabled, waiting = sum(tool.enabled for tool in tools), sum(tool.waits for tool in tools)
+    counts = f"{enabled} enabled, {len(tools) - enabled - waiting} disabled"
+    counts += f", {waiting} waiting for you" if waiting else ""
     out.write(out.paint(f"Tools from {clean(options.server)} ({counts}):", "bold"))
     for tool in shown:
         _print_one(options, out, tool)
+    if waiting:
+        out.write()
+        out.paragraph(f"`toolcrib approvals show {shell_word(options.server)}` shows what waits for you.")
 
 
 def _print_items(options: argparse.Namespace, output: Output, items: list[ToolSummary]) -> None:
@@ -59,7 +64,10 @@ def _print_items(options: argparse.Namespace, output: Output, items: list[ToolSu
 def _print_one(options: argparse.Namespace, out: Terminal, tool: ToolSummary) -> None:
     sign = out.paint("✓", "green") if tool.enabled else out.paint("✗", "red")
     out.write()
-    out.write(f"{sign} {out.paint(clean(tool.name), 'bold')}{'' if tool.enabled else ' (disabled)'}")
+    state = "" if tool.enabled else " (waits for you)" if tool.waits else " (disabled)"
+    out.write(f"{sign} {out.paint(clean(tool.name), 'bold')}{state}")
+    if tool.unreviewed:
+        out.paragraph(clean(tool.reason), "  ")
     if tool.summary:
         out.paragraph(clean(tool.summary), "  ")
     if options.tags and tool.tags:

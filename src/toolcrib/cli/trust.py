@@ -1,31 +1,81 @@
-"""`toolcrib trust`: allow a configuration file of a working directory."""
+"""`toolcrib trust`: allow configuration files of a working directory."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
+from toolcrib.approvals.file_queue import FileQueue
+from toolcrib.cli.approval_text import date
 from toolcrib.cli.exits import CONFIGURATION, OK
+from toolcrib.cli.file_approvals import print_file
+from toolcrib.cli.opened_capabilities import audit_log, person
 from toolcrib.cli.output import Output
 from toolcrib.clients.machine import is_there
+from toolcrib.config.file_requests import digest_of
 from toolcrib.config.find import local_candidates
+from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths, working_folder
+from toolcrib.config.project_files import is_project_file, project_candidates
+from toolcrib.config.settings import Settings
 from toolcrib.config.trust import TrustedFiles, trusted_name
+from toolcrib.engine.met_files import opened_file_queue
+from toolcrib.errors import ApprovalRefused, ConfigurationError
+from toolcrib.model.clean_text import clean
 
 
 def run(options: argparse.Namespace) -> int:
     output = Output.of(options)
-    file = Path(options.file) if options.file else next(local_candidates(working_folder()), None)
-    trusted = TrustedFiles(Paths.of(os.environ).trusted_files)
-    if file is not None and options.forget:
-        was_trusted = trusted.forget(file)
-        output.out.paragraph(f"{'no longer trusted' if was_trusted else 'was not trusted'}: {trusted_name(file)}")
+    if options.list:
+        _list(TrustedFiles(Paths.of(os.environ).trusted_files), output)
         return OK
-    if file is None or not (is_there(file) and file.is_file()):
-        missing = str(file) if file is not None else "no configuration file in this directory"
-        output.err.paragraph(f"toolcrib trust: {missing}: nothing to trust")
+    files = [Path(options.file)] if options.file else _found(working_folder())
+    if files and options.forget:
+        with _queue(output) as queue:
+            for file in files:
+                words = "no longer trusted" if queue.forget(file, person()) else "was not trusted"
+                output.out.paragraph(f"{words}: {trusted_name(file)}")
+        return OK
+    missing = [file for file in files if not (is_there(file) and file.is_file())]
+    if missing or not files:
+        named = str(missing[0]) if missing else "no configuration file in this directory"
+        output.err.paragraph(f"toolcrib trust: {named}: nothing to trust")
         return CONFIGURATION
-    trusted.trust(file)
-    output.out.paragraph(f"trusted until it changes: {trusted_name(file)}")
+    with _queue(output) as queue:
+        for file in files:
+            _trust(file, queue, output)
     return OK
+
+
+def _list(trusted: TrustedFiles, output: Output) -> None:
+    for path, agreement in trusted.agreements().items():
+        who = f", by {clean(agreement.by)} on {date(agreement.at)}" if agreement.by else ""
+        output.out.paragraph(f"{path}{who}{'' if trusted.is_trusted(path) else ' (changed since: not used)'}")
+
+
+def _found(folder: Path) -> list[Path]:
+    """Our own configuration of this folder, of which the first is used, and the files of AI clients."""
+    return [*islice(local_candidates(folder), 1), *project_candidates(folder)]
+
+
+def _trust(file: Path, queue: FileQueue, output: Output) -> None:
+    shown = digest_of(file)
+    if is_project_file(file):
+        print_file(output.out, file)
+    if queue.trust(file, person(), expected=shown) != shown:
+        raise ApprovalRefused(f"{file} was not trusted: it changed after it was shown", hint="Look at it again.")
+    output.out.paragraph(f"trusted until it changes: {trusted_name(file)}")
+
+
+@contextmanager
+def _queue(output: Output) -> Iterator[FileQueue]:
+    try:
+        settings = load_settings()
+    except ConfigurationError:
+        settings = Settings()  # whatever is wrong with the configuration, the decision is made
+    with audit_log(settings, output) as tell:
+        yield opened_file_queue(Paths.of(os.environ), tell)

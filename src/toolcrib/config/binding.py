@@ -100,6 +100,8 @@ def _texts(spec: ServerSpec) -> Iterator[str]:
         return
     yield from (launch.command, *launch.args, *launch.env.values())
     yield from (launch.env_file or "", launch.cwd or "")
+    if launch.sandbox is not None:
+        yield from (*launch.sandbox.read, *launch.sandbox.write)
 
 
 def _digest(told: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -12,12 +13,16 @@ from urllib.parse import urlsplit
 from toolcrib.config.declared_tools import declared_tools
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.names import slug
+from toolcrib.config.sandbox_entry import sandbox_options
 from toolcrib.config.sign_in_entry import sign_in_options
 from toolcrib.config.values import Reader, join
+from toolcrib.model.effect import CONFIRMS
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.peer_id import is_peer_id
+from toolcrib.model.sandbox import Sandbox
 from toolcrib.model.server import (
     ELICITATIONS,
+    ON_CHANGES,
     SAMPLINGS,
     SHARES,
     Launch,
@@ -54,8 +59,11 @@ ENTRY_KEYS: Mapping[str, str] = {
     "denyTools": "None of these tools (names or globs) of the server.",
     "prefix": "Put before the names of its tools.",
     "share": "`always`: all clients share one process, whatever folder they are in. `never`: each client session gets its own. `auto` (the default): [as fits the server](sharing.md).",
+    "confirm": "Which calls of this server a person confirms first, instead of `confirm`: `never`, `destructive` or `writes`.",
     "sampling": "Whether this server may use your client's model, instead of `sampling`: `ask`, `allow` or `deny`.",
     "elicitation": "`deny`: this server may not ask you anything. `allow` is the default.",
+    "onChange": "What happens when this server changes its tools, instead of `trust.onChange`: `review` or `warn`.",
+    "sandbox": "`true`: the server runs in a [sandbox](security.md#sandbox) and reaches nothing but its own program. Or a map that says what else: [its keys](#sandbox).",
     "oauth": "`false`: nobody [signs in](sign-in.md) to this server. Or a map that says how: [its keys](#oauth).",
     "tools": "Tools known before the server was ever reached: names, or maps with `name`, `description`, and `inputSchema` or"
     " `parameters` (a list of `name`, `type`, `description`, `required`).",
@@ -110,6 +118,8 @@ class EntryReader(Reader):
             share=self._one_of("share", SHARES) or "auto",
             sampling=self._one_of("sampling", SAMPLINGS),
             elicitation=self._one_of("elicitation", ELICITATIONS) or "allow",
+            on_change=self._one_of("onChange", ON_CHANGES),
+            confirm=self._one_of("confirm", CONFIRMS),
             oauth=self._oauth(),
         )
         return None if self.problems else spec
@@ -139,6 +149,15 @@ class EntryReader(Reader):
         self.notes.extend(notes)
         return options
 
+    def _sandbox(self) -> Sandbox | None:
+        options, notes = sandbox_options(self, lambda path: self._beside_the_file(path, only_dotted=False))
+        self.notes.extend(notes)
+        return options
+
+    def _needs_no_sandbox(self) -> None:
+        if self.data.get("sandbox"):
+            self.fail("sandbox", "only a server that Toolcrib starts can run in a sandbox, and this one has an address")
+
     def _launch(self) -> Launch | None:
         connection = self.data.get("connection")
         if connection is not None:
@@ -156,10 +175,14 @@ class EntryReader(Reader):
             self.expected("connection", "a map, or a text such as docker://<container>", connection)
             return None
         try:
-            return launch_from_endpoint(connection)
+            launch = launch_from_endpoint(connection)
         except ValueError as error:
             self.fail("connection", str(error))
             return None
+        if isinstance(launch, StdioLaunch):
+            return replace(launch, sandbox=self._sandbox())
+        self._needs_no_sandbox()
+        return launch
 
     def _transport(self) -> Transport | None:
         """The stated type, else what the keys and the address say."""
@@ -194,6 +217,7 @@ class EntryReader(Reader):
             env_file=self._path("envFile"),
             pass_env=self.texts("passEnv") or (),
             cwd=cwd,
+            sandbox=self._sandbox(),
         )
 
     def _command(self) -> tuple[str, ...]:
@@ -229,6 +253,7 @@ class EntryReader(Reader):
         # An address that begins with a variable can only be judged when the variable is known.
         if "${" not in url and not is_web_address(url) and not is_peer_address(url):
             self.fail("url", "expected an http or https address, found something else")
+        self._needs_no_sandbox()
         headers = self.text_map("headers")
         for name, value in headers.items():
             if not _HEADER_NAME.fullmatch(name):

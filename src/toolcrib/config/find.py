@@ -61,6 +61,14 @@ def find_config(
     return search
 
 
+def find_own(home: Path, paths: Paths) -> Search:
+    """The person's own configuration file, wherever they stand."""
+    search = Search()
+    for place in _own_places(home, paths):
+        search.found = search.found or _look(place, TrustedFiles(paths.trusted_files), search)
+    return search
+
+
 def local_candidates(cwd: Path) -> Iterator[Path]:
     """The configuration files that are in a working directory, in search order; those that can't concern us left out."""
     for place in _local_places(cwd):
@@ -74,6 +82,10 @@ def _places(cwd: Path, home: Path, paths: Paths) -> Iterator[_Place]:
     theirs = {cwd / _FOLDER_STEM: cwd != home, cwd / "toolcrib": cwd != paths.config_dir}
     for place in _local_places(cwd):
         yield replace(place, is_project=theirs.get(place.stem, True))
+    yield from _own_places(home, paths)
+
+
+def _own_places(home: Path, paths: Paths) -> Iterator[_Place]:
     yield _Place(home / _FOLDER_STEM)
     yield _Place(paths.config_dir / "toolcrib")
 

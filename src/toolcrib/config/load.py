@@ -12,14 +12,17 @@ from toolcrib.clients.machine import Machine
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import parse_document
 from toolcrib.config.endpoints import apply_endpoints
-from toolcrib.config.find import FoundFile, Search, find_config
+from toolcrib.config.file_requests import FileRecord
+from toolcrib.config.find import FoundFile, Search, find_config, find_own
 from toolcrib.config.gateway_entry import OwnAddress
 from toolcrib.config.importers.praxis import is_praxis, read_praxis
 from toolcrib.config.importers.praxis_peers import praxis_peers
 from toolcrib.config.introspection import read_introspection
-from toolcrib.config.merge import merge_servers
+from toolcrib.config.merge import merge_servers, with_project
 from toolcrib.config.paths import Paths, home_folder, working_folder
 from toolcrib.config.peer_settings import check_peer_settings
+from toolcrib.config.profiles import Profile, no_such_profile, read_profiles
+from toolcrib.config.project_files import ProjectImport, import_project
 from toolcrib.config.read_settings import check_groups, read_scalars, warn_of_unknown_settings
 from toolcrib.config.sections import OTHER_KEYS, PRAXIS_SERVERS, server_sections, settings_section
 from toolcrib.config.servers import capped, read_servers, unique_servers, without_gateway
@@ -67,16 +70,18 @@ class _Loading:
         )
         self._findings.warn(*search.notices)
         document = self._document(search.found)
-        values = self._section_values(document, search.found)
+        values = self._with_own_profiles(self._section_values(document, search.found), search)
         configured = self._configured_servers(document, search.found)
         imported = self._imported(values["sources"], search.found)
+        project = self._project()
         settings = Settings(
             **values,
             file=search.found.path if search.found else None,
-            source_states=tuple(imported.states),
-            watched_files=_unique_paths(search, imported),
+            source_states=(*imported.states, *project.states),
+            untrusted_files=tuple(project.untrusted),
+            watched_files=tuple(dict.fromkeys([*search.looked_for, *imported.files, *project.files])),
         )
-        return self._completed(settings, configured, imported.specs)
+        return self._completed(settings, configured, imported.specs, project.specs)
 
     def _document(self, found: FoundFile | None) -> Mapping[str, Any]:
         if found is None:
@@ -110,8 +115,30 @@ class _Loading:
             "introspection_inputs": read_introspection(
                 section.get("introspection"), f"{prefix}introspection", source, self._findings
             ),
+            "profiles": read_profiles(section.get("profiles"), f"{prefix}profiles", source, self._findings),
             "sources": listed if found else auto_sources(),
         }
+
+    def _with_own_profiles(self, values: dict[str, Any], search: Search) -> dict[str, Any]:
+        """The values with the profiles of the person's own file, which a project's file can't make wider."""
+        found = search.found
+        profiles = values["profiles"]
+        if found is not None and found.is_project:
+            profiles = {**profiles, **self._own_profiles(search)}
+        chosen = values.get("profile", "")
+        if chosen and chosen not in profiles:
+            source = str(found.path) if found else ""
+            self._findings.refuse("profile", no_such_profile(chosen, profiles), source)
+        return {**values, "profiles": profiles}
+
+    def _own_profiles(self, search: Search) -> dict[str, Profile]:
+        own = find_own(self._machine.home, self._paths)
+        search.looked_for.extend(own.looked_for)
+        if own.found is None:
+            return {}
+        where, section = settings_section(self._document(own.found))
+        written = section.get("profiles") if isinstance(section, Mapping) else None
+        return read_profiles(written, f"{where}.profiles".lstrip("."), str(own.found.path), self._findings)
 
     def _configured_servers(self, document: Mapping[str, Any], found: FoundFile | None) -> list[ServerSpec]:
         origin = Origin(file=str(found.path) if found else "")
@@ -132,11 +159,28 @@ class _Loading:
 
         return import_sources(sources, self._machine, folder, may_read, self._findings)
 
-    def _completed(self, settings: Settings, configured: list[ServerSpec], imported: list[ServerSpec]) -> Settings:
+    def _project(self) -> ProjectImport:
+        """The servers that came with the folder; the home folder is no project."""
+        if self._cwd == self._machine.home:
+            return ProjectImport()
+        requests = FileRecord(self._paths.waiting_files)
+        found = import_project(self._cwd, self._trusted, requests.is_rejected, self._findings)
+        if found.states:  # what a person agrees to from now on counts at once
+            found.files.append(self._paths.trusted_files)
+        return found
+
+    def _completed(
+        self,
+        settings: Settings,
+        configured: list[ServerSpec],
+        imported: list[ServerSpec],
+        project: list[ServerSpec],
+    ) -> Settings:
         own = OwnAddress(settings.http_port, settings.http_path)
         usable = without_gateway(configured, own, self._findings)
         others = without_gateway(imported, own, self._findings)
         merged = merge_servers(usable, others, self._findings)
+        merged = with_project(merged, without_gateway(project, own, self._findings), self._cwd)
         servers = without_gateway(apply_endpoints(merged, self._env, self._findings), own, self._findings)
         kept = capped(servers, settings.max_servers, self._findings)
         if self._findings.fatal:
@@ -156,7 +200,3 @@ def _with_findings(settings: Settings, servers: list[ServerSpec], findings: Find
 def _shown(problems: Iterable[Problem]) -> list[Problem]:
     """The problems as they may be told: a value that was written where a name belongs is not."""
     return [Problem(mask_text(one.where), mask_text(one.message), one.source) for one in problems]
-
-
-def _unique_paths(search: Search, imported: Imported) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys([*search.looked_for, *imported.files]))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from toolcrib.clients.dialects import hidden
 from toolcrib.config.bridges import program_name
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.names import shorten, slug
+from toolcrib.config.sharing import minds_folder
 from toolcrib.model.server import Launch, RemoteLaunch, ServerSpec, StdioLaunch, likely_transport
 
 # Wherever these lie, they do the same; a path to any other program is part of what is started.
@@ -25,6 +28,25 @@ def merge_servers(configured: list[ServerSpec], imported: Iterable[ServerSpec], 
     for spec in _without_toolkit_twins(list(imported), findings):
         merged.add(spec)
     return list(merged.by_name.values())
+
+
+def with_project(servers: list[ServerSpec], project: Iterable[ServerSpec], folder: Path) -> list[ServerSpec]:
+    """The servers and those of a project: one that is there already is not added, a name that is taken gets the folder's."""
+    by_name = {spec.name: spec for spec in servers}
+    known = {identity(spec.launch) for spec in servers}
+    for spec in project:
+        if identity(spec.launch) not in known:
+            name = next(name for name in _names_to_try(spec, folder.name) if name not in by_name)
+            by_name[name] = replace(_in_its_folder(spec, folder), name=name, title=_title(spec, name))
+            known.add(identity(spec.launch))
+    return list(by_name.values())
+
+
+def _in_its_folder(spec: ServerSpec, folder: Path) -> ServerSpec:
+    """The entry with its project's folder, if that matters: `run server.py` of two projects are two servers."""
+    if not isinstance(spec.launch, StdioLaunch) or not minds_folder(spec):
+        return spec
+    return replace(spec, launch=replace(spec.launch, cwd=hidden(str(folder))))
 
 
 def identity(launch: Launch) -> tuple[Any, ...]:
@@ -54,7 +76,7 @@ class _Merged:
                 f"server '{spec.name}' of {spec.origin.source} is not used: the configuration has its own"
             )
         else:
-            name = next(name for name in _names_to_try(spec) if name not in self.by_name)
+            name = next(name for name in _names_to_try(spec, spec.origin.source) if name not in self.by_name)
             self._names[identity(spec.launch)] = name
             self.by_name[name] = replace(spec, name=name, title=_title(spec, name))
 
@@ -109,9 +131,9 @@ def _sorted_items(values: Any) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(values.items()))
 
 
-def _names_to_try(spec: ServerSpec) -> Iterator[str]:
+def _names_to_try(spec: ServerSpec, place: str) -> Iterator[str]:
     yield spec.name
-    renamed = f"{spec.name}-{slug(spec.origin.source)}"
+    renamed = f"{spec.name}-{slug(place)}"
     yield shorten(renamed, renamed)
     for number in itertools.count(2):
         yield shorten(f"{renamed}-{number}", f"{renamed}-{number}")

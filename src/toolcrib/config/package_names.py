@@ -67,6 +67,28 @@ def package_names(launch: StdioLaunch) -> list[str]:
     return list(dict.fromkeys(name for words in commands for name in names_run_by(words)))
 
 
+def fetched_by(words: Words) -> Iterator[tuple[str, bool]]:
+    """What a command fetches, as it is written, with its version: packages, and images (which the second value says)."""
+    for command in started_by(words):
+        program, args = program_name(command[0]), command[1:]
+        if program in _RUNNERS:
+            yield from ((name, False) for name in _fetched(args, _RUNNERS[program]) if name)
+        elif program in CONTAINER_PROGRAMS and "exec" not in args[:2]:
+            yield from ((image, True) for image in container_words(args)[1][:1])
+
+
+def downloads(words: Words) -> bool:
+    """Whether a command fetches what it runs, or has a container engine run it, through wrappers and shells too."""
+    for command in started_by(words):
+        program, args = program_name(command[0]), command[1:]
+        runner = _RUNNERS.get(program)
+        if program in CONTAINER_PROGRAMS or program == "dnx":
+            return True
+        if runner is not None and (not runner.words or any(word in runner.words for word in args[:2])):
+            return True
+    return False
+
+
 def names_run_by(words: Words) -> list[str]:
     """The same for one command, which is taken for what it is."""
     program, args = program_name(words[0]), words[1:]
@@ -116,6 +138,13 @@ def _asked_to_run(args: Words, runner: _Runner) -> Iterator[str]:
             if is_told:
                 yield word
             return
+
+
+def _fetched(args: Words, runner: _Runner) -> list[str]:
+    names = list(_asked_to_run(args, runner))
+    # Where an option names the package, the word after it is one of its programs.
+    is_named = any(word.partition("=")[0] in runner.package_options for word in args)
+    return names[:-1] if is_named and len(names) > 1 else names
 
 
 def _image_names(args: Words) -> Iterator[str]:

@@ -11,6 +11,8 @@ import platformdirs
 
 from toolcrib.errors import ConfigurationError, Problem
 
+NAMED_TOKENS = "tokens.json"
+
 
 def expanded(path: str | Path) -> Path:
     """The path, from the home folder where it begins with `~`; ConfigurationError where no file can have that name.
@@ -117,6 +119,11 @@ class Paths:
         return self.state_dir / "token"
 
     @property
+    def named_tokens(self) -> Path:
+        """What is kept of the tokens that were made for single programs."""
+        return self.token.with_name(NAMED_TOKENS)
+
+    @property
     def state_key(self) -> Path:
         """What states that clients bring back are sealed with."""
         return self.state_dir / "request-state.key"
@@ -149,6 +156,11 @@ class Paths:
     @property
     def trusted_files(self) -> Path:
         return self.state_dir / "trusted.json"
+
+    @property
+    def waiting_files(self) -> Path:
+        """What was asked about files of project folders, and what became of it."""
+        return self.state_dir / "waiting-files.json"
 
     @property
     def logs_dir(self) -> Path:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from toolcrib.config.entries import ENTRY_KEYS
 from toolcrib.config.introspection import INTROSPECTION_KEYS
+from toolcrib.config.profiles import PROFILE_KEYS
+from toolcrib.config.sandbox_entry import SANDBOX_KEYS
 from toolcrib.config.setting_field import Scalar
 from toolcrib.config.settings import SCALARS
 from toolcrib.config.sign_in_entry import SIGN_IN_KEYS
@@ -43,9 +45,19 @@ def sign_in_table() -> str:
     return _key_table(SIGN_IN_KEYS)
 
 
+def sandbox_table() -> str:
+    """Every key of the `sandbox` of an entry."""
+    return _key_table(SANDBOX_KEYS)
+
+
 def rule_table() -> str:
     """Every key of a tool rule."""
     return _key_table(RULE_KEYS)
+
+
+def profile_table() -> str:
+    """Every key of a profile."""
+    return _key_table(PROFILE_KEYS)
 
 
 def introspection_table() -> str:
@@ -80,7 +92,16 @@ def _described(scalar: Scalar) -> str:
 
 
 def main() -> None:
-    tables = (settings_table(), entry_table(), sign_in_table(), rule_table(), introspection_table(), source_formats())
+    tables = (
+        settings_table(),
+        entry_table(),
+        sign_in_table(),
+        sandbox_table(),
+        rule_table(),
+        profile_table(),
+        introspection_table(),
+        source_formats(),
+    )
     sys.stdout.write("\n\n".join(tables) + "\n")
 
 

@@ -23,22 +23,34 @@ _MAX_SECRET_FILE_BYTES = 64 * 1024
 _NAMED_NEED = re.compile(r"(?:input|file|command|config|secret|keyring):[^$]+")
 
 FromKeyring = Callable[[str], str | None]
+# Whether an entry may use a reference of this kind (`file`, `keyring`) to this place.
+MayUse = Callable[[str, str], bool]
 
 
 def no_keyring(_: str) -> None:
     """The lookup where there is no keyring."""
 
 
+def anything(_kind: str, _place: str) -> bool:
+    """The rule for what a person wrote: every reference counts."""
+    return True
+
+
 class References:
     """Replaces references with what the environment, files and the keyring hold; what comes in is not looked into.
 
-    `missing` are the names without a value, `found` the values by their references. Neither holds any text around them.
+    `missing` are the names without a value, `refused` the references that the entry may not use, `found` the values by
+    their references. None of them holds any text around them.
     """
 
-    def __init__(self, env: Mapping[str, str], from_keyring: FromKeyring = no_keyring) -> None:
+    def __init__(
+        self, env: Mapping[str, str], from_keyring: FromKeyring = no_keyring, may_use: MayUse = anything
+    ) -> None:
         self._env = env
         self._from_keyring = from_keyring
+        self._may_use = may_use
         self.missing: list[str] = []
+        self.refused: list[str] = []
         self.found: dict[str, str] = {}
 
     def resolved(self, text: str) -> str:
@@ -61,7 +73,11 @@ class References:
 
     def _foreign(self, written: str, reference: str) -> str:
         kind, _, rest = reference.partition(":")
-        if kind == "file" and (content := _file_content(with_home(rest, self._env))) is not None:
+        place = with_home(rest, self._env) if kind == "file" else rest
+        if kind in ("file", "keyring") and not self._may_use(kind, place):
+            self.refused.append(written)
+            return written
+        if kind == "file" and (content := _file_content(place)) is not None:
             return self._noted(written, content)
         if kind == "keyring" and (secret := self._from_keyring(rest)) is not None:
             return self._noted(written, secret)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from toolcrib.config.documents import decode, read_bytes
@@ -11,19 +12,24 @@ from toolcrib.config.endpoints import variable_stem
 from toolcrib.config.entries import is_peer_address, is_web_address
 from toolcrib.config.env_file import parse_env_file
 from toolcrib.config.malformed import Malformed
+from toolcrib.config.origin_rules import check_variables, refused_reference
 from toolcrib.config.references import REFERENCE, References, need, variable, with_home
 from toolcrib.errors import ConfigurationError, NeedsConfiguration, Problem
+from toolcrib.model.sandbox import Sandbox
 from toolcrib.model.server import (
+    FROM_PROJECT,
     FROM_PROPOSAL,
     FROM_REGISTRY,
     GIVEN_AUTH,
     Launch,
+    Origin,
     RemoteLaunch,
     ServerSpec,
     StdioLaunch,
 )
 
 _MAX_ENV_FILE_BYTES = 1024 * 1024
+OWN_FILE = Origin()
 
 _HARMLESS_VARIABLE = re.compile(
     r"""PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_\w+|TMPDIR|TEMP|TMP|TZ
@@ -34,6 +40,7 @@ _HARMLESS_VARIABLE = re.compile(
       | NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE""",
     re.VERBOSE | re.IGNORECASE,
 )
+_WITHOUT_TOKENS = frozenset({FROM_REGISTRY, FROM_PROPOSAL, FROM_PROJECT, GIVEN_AUTH})
 # What names of servers end in, beside what they are for: github-mcp-server is for github.
 _WHAT_IT_IS = re.compile(r"(?:[-_](?:mcp[-_]server|server|mcp|bot|api))$", re.IGNORECASE)
 
@@ -86,6 +93,8 @@ def resolve_with(references: References, launch: Launch, env: Mapping[str, str],
     resolved = (
         _resolved_stdio(launch, value, env) if isinstance(launch, StdioLaunch) else _resolved_remote(launch, value)
     )
+    if references.refused:
+        raise refused_reference(server, references.refused)
     if references.missing:
         names = tuple(dict.fromkeys(references.missing))
         hint = "Set it where your AI client or your shell gets its variables, or write a value into the entry."
@@ -101,7 +110,7 @@ def resolve_unapproved_launch(launch: Launch, *, server: str) -> Launch:
     """The launch of a server nobody has approved: a program is refused, and no reference is looked up."""
     if isinstance(launch, StdioLaunch):
         raise NeedsConfiguration(
-            f"server '{server}' comes from a registry and is a program: it is not started until you add it",
+            f"server '{server}' is a program that nobody has approved: it is not started until you add it",
             server=server,
             hint="Look at what it would run, then add it with `toolcrib add`.",
         )
@@ -123,11 +132,15 @@ def resolve_unapproved_launch(launch: Launch, *, server: str) -> Launch:
     return resolved
 
 
-def child_environment(launch: StdioLaunch, env: Mapping[str, str], *, server: str) -> dict[str, str]:
+def child_environment(
+    launch: StdioLaunch, env: Mapping[str, str], *, server: str, origin: Origin = OWN_FILE
+) -> dict[str, str]:
     """What a child process may see: a few harmless variables, passEnv, the envFile, and the entry's env over all."""
+    of_file = _env_file(launch, server)
+    check_variables(server, origin, launch.env_file or "", of_file)
     harmless = {name: value for name, value in env.items() if is_harmless(name)}
     passed = {name: value for name in launch.pass_env if (value := variable(name, env)) is not None}
-    return {**harmless, **passed, **_env_file(launch, server), **launch.env}
+    return {**harmless, **passed, **of_file, **launch.env}
 
 
 def is_harmless(name: str) -> bool:
@@ -138,10 +151,10 @@ def is_harmless(name: str) -> bool:
 def bearer_for(spec: ServerSpec, env: Mapping[str, str]) -> str | None:
     """The token the environment holds for a remote server; None where the entry has its own Authorization header.
 
-    A server that was only found in a registry, or proposed, gets none: anyone can list one under any name. Nor does a
-    peer: it knows us by our key.
+    A server that was only found in a registry, or proposed, or that came with a project, gets none: anyone can list one
+    under any name. Nor does a peer: it knows us by our key.
     """
-    if not isinstance(spec.launch, RemoteLaunch) or spec.origin.source in {FROM_REGISTRY, FROM_PROPOSAL, GIVEN_AUTH}:
+    if not isinstance(spec.launch, RemoteLaunch) or spec.origin.source in _WITHOUT_TOKENS:
         return None
     if is_peer_address(spec.launch.url):
         return None
@@ -177,12 +190,20 @@ def _resolved_stdio(launch: StdioLaunch, value: Callable[[str], str], env: Mappi
         env_file=with_home(value(launch.env_file), env) if launch.env_file else None,
         pass_env=launch.pass_env,
         cwd=with_home(value(launch.cwd), env) if launch.cwd else None,
+        sandbox=_resolved_sandbox(launch.sandbox, value, env),
     )
+
+
+def _resolved_sandbox(sandbox: Sandbox | None, value: Callable[[str], str], env: Mapping[str, str]) -> Sandbox | None:
+    if sandbox is None:
+        return None
+    read, write = (tuple(with_home(value(path), env) for path in paths) for paths in (sandbox.read, sandbox.write))
+    return replace(sandbox, read=read, write=write)
 
 
 def _resolved_remote(launch: RemoteLaunch, value: Callable[[str], str]) -> RemoteLaunch:
     headers = {name: value(text) for name, text in launch.headers.items()}
-    return _ResolvedRemote(value(launch.url), headers, launch.transport)
+    return _ResolvedRemote(value(launch.url), headers, launch.transport, addresses=launch.addresses)
 
 
 def _check_remote(launch: RemoteLaunch, server: str) -> None:

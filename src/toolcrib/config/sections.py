@@ -8,7 +8,7 @@ from typing import Any
 from toolcrib.config.importers.praxis import is_praxis
 
 PRAXIS_SERVERS = "mcp.servers"
-OTHER_KEYS = ("servers", "sources", "toolRules", "introspection", "mcpServers", "mcp", "$schema", "version")
+OTHER_KEYS = ("servers", "sources", "toolRules", "profiles", "introspection", "mcpServers", "mcp", "$schema", "version")
 
 
 def has_discovery_section(document: Any) -> bool:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from toolcrib.config.profiles import Profile
 from toolcrib.config.setting_field import Scalar, choice, count, flag, scalar, seconds, size
 from toolcrib.errors import Problem
+from toolcrib.model.data_flow import ON_MIXES, OnMix
+from toolcrib.model.effect import CONFIRMS, Confirm
 from toolcrib.model.query import MAX_QUERY_CHARACTERS
-from toolcrib.model.server import SAMPLINGS, Sampling, ServerSpec
+from toolcrib.model.server import ON_CHANGES, SAMPLINGS, OnChange, Sampling, ServerSpec
 from toolcrib.model.tool_rule import ToolRule
 
 KIB = 1024
@@ -21,6 +24,8 @@ RulePrecedence = Literal["deny", "first", "last"]
 ResultShape = Literal["auto", "envelope", "passthrough"]
 SignInPlace = Literal["auto", "keyring", "file"]
 Native = Literal["auto", "on", "off"]
+OnAuditFailure = Literal["warn", "refuse"]
+SecretsInResults = Literal["pass", "mask"]
 PeerTrust = Literal["ask", "pinned", "tofu"]
 
 
@@ -42,6 +47,14 @@ class SourceState:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class UntrustedFile:
+    """A file with servers that came with a folder and that nobody has agreed to, as it is now."""
+
+    path: Path
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings, read once and frozen; a reload makes a new one."""
@@ -58,6 +71,40 @@ class Settings:
         "rulePrecedence",
         ("deny", "first", "last"),
         "Which rule decides where several match a tool: one that disables it (deny), the first one, or the last one.",
+    )
+
+    # What is trusted.
+    on_change: OnChange = choice(
+        "trust.onChange",
+        ON_CHANGES,
+        "What happens when a server changes a tool or offers a new one: you review it first (review), or it is used and you are "
+        "warned (warn).",
+    )
+    scan_definitions: bool = flag(
+        "trust.scan",
+        True,
+        "Look through what servers offer for hidden or hostile instructions, and keep away what has any until you reviewed it.",
+    )
+    scan_results: bool = flag(
+        "trust.scanResults",
+        False,
+        "Look through what tools return, too: each result names its source, and one that looks hostile begins with a warning "
+        "to the agent. Nothing is left out of it.",
+    )
+    on_mix: OnMix = choice(
+        "trust.onMix",
+        ON_MIXES,
+        "What happens when a session has read private data and text from outside, and then calls a tool that can send data "
+        "away: a warning in the log and the audit log (warn), a question to you before the call (confirm), or nothing (ignore).",
+    )
+
+    # Who may use what.
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    profile: str = scalar(
+        "profile",
+        "text",
+        "",
+        "The profile that holds for every client of this configuration, besides the one that its entry names.",
     )
 
     # Caches.
@@ -156,6 +203,11 @@ class Settings:
     call_timeout_seconds: float = seconds(
         "callTimeout", 300.0, "How long a tool may take to answer. Each progress message from it starts the time anew."
     )
+    max_call_seconds: float = seconds(
+        "maxCallTime",
+        3600.0,
+        "How long a call may take in all, however much progress the server reports. A longer `callTimeout` counts instead.",
+    )
     question_seconds: float = seconds(
         "questions.timeout",
         600.0,
@@ -166,6 +218,18 @@ class Settings:
         "sampling",
         SAMPLINGS,
         "Whether servers may use your client's model: after asking you (ask), without asking (allow), or not at all (deny).",
+    )
+    confirm: Confirm = choice(
+        "confirm",
+        CONFIRMS,
+        "Which calls a person confirms first: none (never), those that destroy something (destructive), or all that change "
+        "something (writes). The hints of its server and its name say what a tool does.",
+    )
+    read_only_tool: bool = flag(
+        "readOnlyTool",
+        False,
+        "Offer execute_read_only besides the five tools: it runs only tools that change nothing, for clients that allow tools "
+        "by name.",
     )
     question_rounds: int = count(
         "questions.rounds",
@@ -220,7 +284,8 @@ class Settings:
         "callRate",
         "number",
         None,
-        "How many calls a server gets per second. Further ones are refused and told how long to wait. null is no limit.",
+        "How many calls a server gets per second. Further ones are refused and told how long to wait; requests about tasks, "
+        "and to hear of resources, wait their turn at the same rate, apart from calls. null is no limit.",
         unit="per second",
         minimum=0.001,
         optional=True,
@@ -583,10 +648,24 @@ class Settings:
         "registration.",
     )
 
+    # What servers were given.
+    secrets_in_results: SecretsInResults = choice(
+        "secrets.inResults",
+        ("pass", "mask"),
+        "What happens to values that a server was given when a tool of it returns them: they are passed on (pass), or covered "
+        "(mask).",
+    )
+
     # The audit log.
     audit_max_bytes: int = size("audit.maxBytes", 10_000_000, "At this size the audit log is rotated.")
     audit_files: int = count(
         "audit.files", 5, "How many audit log files are kept, including the current one.", minimum=2
+    )
+    audit_on_failure: OnAuditFailure = choice(
+        "audit.onFailure",
+        ("warn", "refuse"),
+        "What happens to calls while the audit log can't be written: they run and the log says so (warn), or they are "
+        "refused, and each call is written down before it runs too (refuse).",
     )
 
     # How it was read.
@@ -594,6 +673,7 @@ class Settings:
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     source_states: tuple[SourceState, ...] = ()
+    untrusted_files: tuple[UntrustedFile, ...] = ()
     watched_files: tuple[Path, ...] = ()
 
 

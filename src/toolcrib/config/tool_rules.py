@@ -14,6 +14,7 @@ RULE_KEYS: Mapping[str, str] = {
     "server": "Only tools of this server (a name or a glob).",
     "enabled": "`false` switches the tools off, `true` on; any rule with `true` switches every tool not named off.",
     "tags": "Tags the tools get.",
+    "confirm": "`true`: a person confirms each call of these tools; `false`: nobody is asked, whatever `confirm` says.",
 }
 
 
@@ -38,6 +39,7 @@ def _read_rule(value: Any, where: str, source: str, findings: Findings) -> ToolR
         server=_server(reader),
         enabled=reader.flag("enabled"),
         tags=_texts_or_one(reader, "tags"),
+        confirm=reader.flag("confirm"),
     )
     # A mistyped `enabled` would turn a refusal into a mere tag, so unknown keys are not just warned about.
     for key, message in unknown_keys(value, RULE_KEYS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.config.sandbox_entry import written_sandbox
 from toolcrib.config.sign_in_entry import written_options
 from toolcrib.model.server import DeclaredTool, Launch, ServerSpec, StdioLaunch
 
@@ -23,7 +24,9 @@ def entry_of(spec: ServerSpec) -> dict[str, Any]:
         "prefix": spec.prefix,
         "share": "" if spec.share == "auto" else spec.share,
         "sampling": spec.sampling or "",
+        "confirm": spec.confirm or "",
         "elicitation": "" if spec.elicitation == "allow" else spec.elicitation,
+        "onChange": spec.on_change or "",
         "oauth": written_options(spec.oauth),
         "tools": [_declared(tool) for tool in spec.declared_tools],
     }
@@ -44,6 +47,7 @@ def launch_keys(launch: Launch) -> dict[str, Any]:
             "envFile": launch.env_file,
             "passEnv": list(launch.pass_env),
             "cwd": launch.cwd,
+            "sandbox": written_sandbox(launch.sandbox),
         }
     stated = None if launch.is_transport_guessed else launch.transport
     return {"type": stated, "url": launch.url, "headers": dict(launch.headers)}

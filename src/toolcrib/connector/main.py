@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 _FALSE = ("false", "0", "no", "off")
-_WITH_VALUE = ("--config", "--color")
+_WITH_VALUE = ("--config", "--color", "--profile")
 _ALONE = ("--demo", "--verbose", "--quiet", "-v", "-vv", "-q")
 IN_PROCESS = "--in-process"
 # Commands that a running engine answers faster than a process of their own.
@@ -49,15 +49,24 @@ def is_stdio_server(arguments: Sequence[str]) -> bool:
     """Whether this is certainly `toolcrib serve` on pipes; whatever else it is, the command line knows better."""
     words = iter(arguments)
     commands = []
+    profiles = 0
     for word in words:
+        profiles += word.partition("=")[0] == "--profile"
         if word in _WITH_VALUE:
-            if next(words, None) is None:
+            if not next(words, None):
                 return False
         elif not word.startswith("-"):
             commands.append(word)
-        elif word not in _ALONE and not word.startswith(tuple(f"{name}=" for name in _WITH_VALUE)):
+        elif word not in _ALONE and not _has_value(word):
             return False
+    if profiles > 1:
+        return False
     return commands == ["serve"] or (not commands and not os.isatty(0))
+
+
+def _has_value(word: str) -> bool:
+    name, _, value = word.partition("=")
+    return name in _WITH_VALUE and bool(value)
 
 
 def _may_share(env: os._Environ[str]) -> bool:

@@ -79,6 +79,13 @@ def engine_place(env: Mapping[str, str]) -> EnginePlace:
     return EnginePlace(f"/tmp/toolcrib-{os.getuid()}", house, name)  # noqa: S108 (checked like any other)
 
 
+def engine_folders(env: Mapping[str, str]) -> list[str]:
+    """Every folder in which an engine of this person can be, whichever variables its clients hand on."""
+    user = os.getuid()
+    runtimes = [f"/run/user/{user}", *filter(None, [env.get("XDG_RUNTIME_DIR")])]
+    return [f"{_own_folders(env)[0]}/engine", *(f"{folder}/toolcrib" for folder in runtimes), f"/tmp/toolcrib-{user}"]  # noqa: S108
+
+
 def _own_folders(env: Mapping[str, str]) -> tuple[str, ...]:
     """State, configuration and cache, as far as variables decide about them."""
     home = env.get("HOME") or os.path.expanduser("~")

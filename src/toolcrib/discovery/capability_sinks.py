@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class CapabilitySinks:
     export: CapabilityExport | None = None
     resources: ResourceManifestMaker | None = None
     proposals: ServerProposals | None = None
+    # Whether a person has to look at a tool first: such a one is neither registered nor exported.
+    waits: Callable[[DiscoveredMCPTool, ServerSpec], bool] = lambda *_: False
 
     def check(self, options: DiscoveryOptions) -> None:
         """Refuse, before a server is asked, what no part is there for."""
@@ -77,6 +79,7 @@ class CapabilitySinks:
     async def _register_and_export(
         self, tools: Sequence[DiscoveredMCPTool], config: ServerSpec, options: DiscoveryOptions
     ) -> None:
+        tools = [tool for tool in tools if not self.waits(tool, config)]
         manifests = [self.manifest(tool, config) for tool in tools]
         if options.register_in_marketplace:
             for tool, manifest in zip(tools, manifests, strict=True):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from toolcrib.catalog.followed import FollowedCatalog
+from toolcrib.catalog.judged import Judge
 from toolcrib.errors import StoreUnavailable, ToolcribError
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.server import ServerSpec
@@ -15,18 +17,36 @@ log = logging.getLogger(__name__)
 MOST_REASON_CHARACTERS = 2_000
 
 
+class ReviewedReading(Judge, Protocol):
+    """The judge of one reading."""
+
+    async def follow_up(self) -> None:
+        """Ask a person about what waits, once the reading is saved."""
+
+
+class ReadingReview(Protocol):
+    """Whoever judges what servers offer by what was agreed to."""
+
+    def prepare(self) -> None:
+        """Get ready while a server is being read; returns at once."""
+
+    def of(self, spec: ServerSpec) -> ReviewedReading: ...
+
+
 class Journal:
     """Fulfils `ReadingJournal`; remembers besides what kept this engine from reading a server the last time.
 
-    `specs` are the servers that some workspace shows, by launch key.
+    `specs` are the servers that some workspace shows, by launch key. Without a `review` nothing is ever pinned.
     """
 
     def __init__(
         self,
         catalog: FollowedCatalog,
         specs: Callable[[], Mapping[str, ServerSpec]],
+        review: ReadingReview | None = None,
     ) -> None:
         self._catalog = catalog
+        self._review = review
         self._specs = specs
         self._failures: dict[str, ToolcribError] = {}
 
@@ -44,6 +64,11 @@ class Journal:
 
     def forget_failure(self, spec: ServerSpec) -> None:
         self._failures.pop(spec.launch_key, None)
+
+    def prepare(self) -> None:
+        """A reading begins that will be written down."""
+        if self._review is not None:
+            self._review.prepare()
 
     async def catch_up(self) -> None:
         """Take over what other processes have written down by now."""
@@ -72,7 +97,10 @@ class Journal:
         self.forget_failure(entry)
         for warning in reading.warnings:
             log.warning("%s: %s", entry.name, warning)
-        await self._catalog.save_reading(entry, reading)
+        reviewed = None if self._review is None else self._review.of(entry)
+        await self._catalog.save_reading(entry, reading, reviewed)
+        if reviewed is not None:
+            await reviewed.follow_up()
 
     async def save_failure(self, spec: ServerSpec, error: ToolcribError) -> None:
         """Write down why a configured server could not be read."""

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import TypeVar
 
 from toolcrib.calls.chain import CallTool
@@ -96,7 +95,7 @@ class Lookups:
         slot: Slot | None = None,
     ) -> T:
         if spec.origin.source == FROM_REGISTRY and self._check_unapproved is not None:
-            await self._check_unapproved(spec)
+            spec = await self._check_unapproved(spec)
         return await self._reads.visiting(spec, work, options, slot)
 
     async def _read(self, visit: Visit, spec: ServerSpec, options: DiscoveryOptions) -> list[Record]:
@@ -114,7 +113,7 @@ class Lookups:
         through_gateway = self._call_tool
         if through_gateway is None or not self._known.has(spec):
             return visit.call
-        return lambda call: through_gateway(replace(call, tool=public_name(call.tool, spec)))
+        return lambda call: through_gateway(call.but(tool=public_name(call.tool, spec)))
 
     def _met(self, spec: ServerSpec, identity: Identity) -> None:
         self._identities[endpoint_of(spec)] = identity

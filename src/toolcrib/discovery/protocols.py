@@ -39,8 +39,8 @@ class ServerAccess(Protocol):
 class UnapprovedCheck(Protocol):
     """A last look at a server that nobody has approved, before it is contacted: where its name leads, for one."""
 
-    async def __call__(self, spec: ServerSpec) -> None:
-        """Raise a ToolcribError where it must not be contacted."""
+    async def __call__(self, spec: ServerSpec) -> ServerSpec:
+        """The server as it may be contacted; raises a ToolcribError where it must not be."""
 
 
 class ReadingJournal(Protocol):

@@ -11,7 +11,7 @@ from typing import Protocol
 from toolcrib.catalog.followed import Aside, FollowedCatalog
 from toolcrib.catalog.freshness import FIRST_RETRY_SECONDS, Freshness
 from toolcrib.catalog.store import ServerRecord
-from toolcrib.discovery.journal import Journal
+from toolcrib.discovery.journal import Journal, ReadingReview
 from toolcrib.discovery.leases import Leases
 from toolcrib.discovery.slots import HeldTurn, Turns
 from toolcrib.discovery.timers import Timers
@@ -50,6 +50,7 @@ class CatalogRefresher:
         freshness: Freshness,
         always_reread: bool = False,
         aside: Aside = asyncio.to_thread,
+        review: ReadingReview | None = None,
     ) -> None:
         self._catalog = catalog
         self._reader = reader
@@ -63,6 +64,7 @@ class CatalogRefresher:
         self._turns_of: dict[str, Turns] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._attempted: dict[str, asyncio.Future[None]] = {}
+        self._begun: set[str] = set()
         self._again: set[str] = set()
         self._awaited: set[str] = set()
         self._leased: set[str] = set()
@@ -70,7 +72,7 @@ class CatalogRefresher:
         self._retries = Timers(self._try_anew)
         self._tries_anew = False
         self._looking: set[asyncio.Task[None]] = set()
-        self.journal = Journal(catalog, specs)
+        self.journal = Journal(catalog, specs, review)
         self._read_here: set[str] = set()
         # Servers whose tools count no longer, and whether a reading that begins after that is under way.
         self._expired: dict[str, bool] = {}
@@ -113,6 +115,7 @@ class CatalogRefresher:
             self._again.add(key)
             return running
         self._retries.cancel(key)
+        self._soon.cancel(key)  # what was said until now is in this reading
         turns = self._turns if self._catalog.broken(spec) is None else self._retry_turns
         # The record is noted now, while the reason to read is known: it may take long until it is this server's turn.
         known = self._catalog.records.get(key)
@@ -122,13 +125,26 @@ class CatalogRefresher:
         task.add_done_callback(lambda _: self._finished(key))
         return task
 
-    def changed(self, spec: ServerSpec) -> None:
-        """The server says its tools changed: read it soon, once for all that is said within a second."""
+    def changed(self, spec: ServerSpec, *, expires: bool = False) -> None:
+        """The server says its tools changed: read it soon, once for all that is said within a second.
+
+        With `expires` whoever needs them before that has it read first.
+        """
+        if expires:
+            self.expire(spec)
         self._change_of(spec.launch_key)
 
     def expire(self, spec: ServerSpec) -> None:
         """What is known of a server counts no longer: whoever needs it next has it read first."""
         self._expired[spec.launch_key] = False
+
+    def expire_older(self, spec: ServerSpec, seconds: float) -> None:
+        """The same, if it was read longer ago than that. One that failed since is left alone until it is tried again."""
+        record = self._catalog.record(spec)
+        if record is None or record.read_at is None or self.seconds_to_retry(spec):
+            return
+        if self._catalog.now() - record.read_at > seconds:
+            self.expire(spec)
 
     async def need_all(self, specs: Mapping[str, ServerSpec]) -> None:
         """The same as `need` for these servers, all at once."""
@@ -145,6 +161,12 @@ class CatalogRefresher:
         await self._catalog.follow()  # another process may have read it by now
         if self._catalog.was_read(spec) and not first_need:
             return
+        await self._read_first(spec)
+        if key in self._expired and not self._expired[key]:  # it changed while it was being read
+            await self._read_first(spec)
+
+    async def _read_first(self, spec: ServerSpec) -> None:
+        key = spec.launch_key
         task = self._tasks.get(key) or self.refresh(spec)
         if isinstance(self.failure(spec), CallTimeout):
             return  # It is known to hang: whoever asks hears that at once, and it is tried behind the answer.
@@ -155,11 +177,15 @@ class CatalogRefresher:
             await asyncio.wait({task, self._attempted[key]}, return_when=asyncio.FIRST_COMPLETED)
 
     async def read_now(self, spec: ServerSpec) -> None:
-        """Read a server whatever is known of it; raises what kept us from it."""
+        """Read a server whatever is known of it, from now on; raises what kept us from it."""
+        key = spec.launch_key
         self.journal.forget_failure(spec)
-        task = self.refresh(spec)
+        if key in self._begun:
+            # It may have listed already what has changed since.
+            await asyncio.wait({self._tasks[key]})
+        task = None if self.failure(spec) else self._tasks.get(key) or self.refresh(spec)
         if task is not None:
-            self._awaited.add(spec.launch_key)
+            self._awaited.add(key)
             await asyncio.wait({task})
         if (failure := self.failure(spec)) is not None:
             raise failure
@@ -222,6 +248,7 @@ class CatalogRefresher:
         self._attempted.pop(key).cancel()
         self._turns_of.pop(key)
         self._awaited.discard(key)
+        self._begun.discard(key)
         if key in self._again:
             self._again.discard(key)
             self._change_of(key)
@@ -253,6 +280,7 @@ class CatalogRefresher:
         key = spec.launch_key
         turn = HeldTurn(turns, key, lambda error: self._attempt_failed(spec, error))
         await turn.take()
+        self._begun.add(key)
         if key in self._expired:
             self._expired[key] = True
         try:
@@ -290,6 +318,7 @@ class CatalogRefresher:
     async def _read(self, spec: ServerSpec, turn: HeldTurn) -> None:
         if spec.launch_key not in self._specs():
             return
+        self.journal.prepare()
         try:
             reading = await self._reader.read(spec, turn)
         except ToolcribError as error:

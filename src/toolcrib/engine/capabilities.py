@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.approvals.approvals import Approvals
-from toolcrib.approvals.events import Event, Tell, nobody
+from toolcrib.approvals.events import Tell, nobody
 from toolcrib.approvals.store import CapabilityStore
-from toolcrib.calls.audit_log import AuditLog, AuditRecord
+from toolcrib.calls.audit_log import AuditLog
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.ccos.capability_catalog import CapabilityCatalog
 from toolcrib.ccos.export import CapabilityFiles
@@ -24,6 +24,7 @@ from toolcrib.ccos.registrations import Registrations
 from toolcrib.ccos.review import Review
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
+from toolcrib.engine.audited import audited
 from toolcrib.engine.open_catalog import open_reading
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.server import ServerSpec
@@ -49,6 +50,7 @@ class Capabilities:
     catalog: CapabilityCatalog
     marketplace: Marketplace
     files: CapabilityFiles
+    view: CatalogView
 
     @property
     def approvals(self) -> Approvals:
@@ -77,7 +79,13 @@ def open_capabilities(
     catalog = CapabilityCatalog(registrations, approvals, tools, _new_index)
     files = capability_files(paths)
     marketplace = Marketplace(catalog, registrations, now=time.time, tell=tell)
-    return Capabilities(store, Review(approvals, files), catalog, marketplace, files)
+    return Capabilities(store, Review(approvals, files), catalog, marketplace, files, view)
+
+
+def open_approvals(paths: Paths, audit: AuditLog, face: str) -> tuple[Approvals, Callable[[], None]]:
+    """The queue of requests alone, for whoever only asks; and what closes it."""
+    store = _open_store(paths)
+    return Approvals(store, now=time.time, new_id=_new_id, tell=audited(audit, face)), store.close
 
 
 def capability_files(paths: Paths) -> CapabilityFiles:
@@ -97,28 +105,6 @@ def read_capabilities(
         closing(open_capabilities(looking.view, paths, configured=lambda: configured, tell=tell)) as opened,
     ):
         yield opened
-
-
-def audited(audit: AuditLog, face: str) -> Tell:
-    """Events as lines of the audit log."""
-
-    def tell(event: Event) -> None:
-        audit.append(
-            AuditRecord(
-                time=event.at,
-                caller=event.by,
-                face=face,
-                server=event.server,
-                tool=event.subject,
-                argument_names=(),
-                outcome=event.what,
-                duration_ms=0.0,
-                argument_bytes=0,
-                result_bytes=0,
-            )
-        )
-
-    return tell
 
 
 class ViewedTools:
@@ -147,7 +133,8 @@ class ViewedTools:
 
     def _listed(self, visible: VisibleTool, spec: ServerSpec) -> ListedTool:
         reason = "" if visible.enabled else visible.availability.reason or "the rules disable it"
-        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible))
+        waits = visible.availability.hides_words
+        return ListedTool(visible.tool, spec, visible.upstream_name, reason, lambda: self._learnt(visible), waits)
 
     def _learnt(self, visible: VisibleTool) -> Mapping[str, Any] | None:
         shape = self._view.known_shape(visible)

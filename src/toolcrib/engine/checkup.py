@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,9 +22,12 @@ from toolcrib.errors import (
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ExecutionResult
 from toolcrib.model.caller import Caller
+from toolcrib.model.finding import Finding
+from toolcrib.model.secret import revealed
 from toolcrib.model.server import ServerSpec, StdioLaunch
-from toolcrib.model.view import ToolDetails
+from toolcrib.model.view import ToolDetails, ToolSummary
 from toolcrib.upstream.program import find_program
+from toolcrib.upstream.sandbox import why_unavailable
 from toolcrib.wire.protocol import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, UNSUPPORTED_PROTOCOL_VERSION
 
 CALLER = Caller("doctor", "cli", "cli")
@@ -44,10 +47,21 @@ class Checkup:
     # Tools whose arguments can't be checked before a call, with the reason.
     not_checked: Mapping[str, str] = field(default_factory=dict)
     sign_in: SignInState | None = None
+    # Tools that a person has to look at before they can be used.
+    waiting: int = 0
+    # What is odd in definitions, each with the name of the tool or item; what looks hostile besides waits.
+    findings: Sequence[tuple[str, Finding]] = ()
+    # Of those the names that can't be used before a person has looked at them; the others can.
+    kept_away: frozenset[str] = frozenset()
 
     @property
     def is_fine(self) -> bool:
         return not self.code
+
+
+def why_no_sandbox() -> tuple[str, str]:
+    """Why no server can run in a sandbox here, as a code and in words; both are empty where one can."""
+    return why_unavailable()
 
 
 async def check_server(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now: Callable[[], float]) -> Checkup:
@@ -61,12 +75,14 @@ async def _tried(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now
     began = now()
     tools: int | None = None
     not_checked: dict[str, str] = {}
+    waiting = 0
     try:
         _check_entry(spec, env)
         await gateway.read_server(spec.name)
         listed = await gateway.list_tools(spec.name, include_disabled=True)
         tools = len(listed)
-        not_checked = await _not_checked(gateway, spec.name, [tool.name for tool in listed])
+        waiting = sum(tool.waits for tool in listed)
+        not_checked = await _not_checked(gateway, spec.name, [tool.name for tool in listed if not tool.unreviewed])
         called = await _call_harmless(gateway, spec.name, [tool.name for tool in listed if tool.enabled])
     except _Trouble as trouble:
         found = (trouble.code, trouble.message, trouble.next_step)
@@ -74,7 +90,18 @@ async def _tried(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now
     except ToolcribError as error:
         code, next_step = _explained(error, spec)
         return Checkup(spec.name, tools, "", now() - began, code, error.message, next_step, not_checked)
-    return Checkup(spec.name, tools, called, now() - began, not_checked=not_checked)
+    odd = gateway.findings(spec.name)
+    kept_away = await _kept_away(gateway, spec.name, {name for name, _ in odd}, listed)
+    told = Checkup(spec.name, tools, called, now() - began, not_checked=not_checked, waiting=waiting)
+    return replace(told, findings=odd, kept_away=kept_away)
+
+
+async def _kept_away(gateway: Gateway, server: str, odd: set[str], listed: Sequence[ToolSummary]) -> frozenset[str]:
+    if not odd:
+        return frozenset()
+    # A prompt or a resource that waits is in no list.
+    items = await gateway.list_items("prompt", "resource", "template", server=server)
+    return frozenset(odd - {tool.name for tool in listed if not tool.waits} - {item.name for item in items})
 
 
 class _Trouble(Exception):
@@ -94,7 +121,7 @@ def _check_entry(spec: ServerSpec, env: Mapping[str, str]) -> None:
     if not isinstance(launch, StdioLaunch):
         return
     try:
-        find_program(spec.name, launch.command, ready.given, ready.folder)
+        find_program(spec.name, launch.command, revealed(ready.given), ready.folder)
     except ServerConnectionError as error:
         is_folder_missing = ready.folder is not None and not Path(ready.folder).is_dir()
         code = "WORKING_FOLDER_NOT_FOUND" if is_folder_missing else "COMMAND_NOT_FOUND"

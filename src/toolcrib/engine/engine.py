@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from toolcrib.built_in.definitions import BUILT_IN_TOOLS
@@ -40,6 +41,7 @@ from toolcrib.engine.from_settings import (
 from toolcrib.engine.indexer import Indexer
 from toolcrib.engine.late_peers import LatePeers
 from toolcrib.engine.late_registry import LateRegistry
+from toolcrib.engine.late_review import LateReview
 from toolcrib.engine.late_routes import LateRoutes
 from toolcrib.engine.own_row import OwnGatewayRow
 from toolcrib.engine.session_sign_ins import SessionSignIns
@@ -48,6 +50,7 @@ from toolcrib.errors import StoreUnavailable
 from toolcrib.limits.rate import RateLimiter
 from toolcrib.limits.room import Room
 from toolcrib.model.asking import QuestionKind
+from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.site import Site
@@ -96,13 +99,17 @@ class Engine:
         self.index = SearchIndex(store, path=self.paths.search_index, max_tools=settings.max_indexed_tools)
         self.workspaces: list[Workspace] = []
         self.peer_routes = LateRoutes(lambda: self.settings, self.paths)
-        self._opener = opener or link_opener(lambda: self.settings, self.paths, env, self.peer_routes)
+        self._opener = opener or link_opener(
+            lambda: self.settings, self.paths, env, self.peer_routes, self._configuration
+        )
         self.pool = self._opened_pool()
         owner = secrets.token_hex(8)
         self.limiter = RateLimiter(MemoryBuckets(time.monotonic))
         self.reads = ServerReads(self.pool, self.limiter)
         known = CatalogTools(self.catalog, self.entries, lambda: freshness(self.settings))
         self.cache = open_cache(settings, self.paths, known)
+        self.audit = audit_file(settings, self.paths)
+        self.review = LateReview(lambda: self.settings, self.catalog, self.paths, self.audit, face)
         self.refresher = self._opened_refresher(owner)
         # All of them are about HTTP, so nobody has to start a gateway on standard input and output again for them; the
         # engine that clients share listens anew.
@@ -111,7 +118,6 @@ class Engine:
             store, owner, face, self._statuses, users=self._users, started_with=self.started_with
         )
         self.indexer = Indexer(self.index, lambda: [one.search for one in self.workspaces], when_learnt)
-        self.audit = audit_file(settings, self.paths)
         self.results = result_files(settings, self.paths)
         self.registry = LateRegistry(lambda: self.settings, self.paths, self.limiter)
         self.output_shapes = OutputShapes(store, is_enabled=lambda: self.settings.learn_shapes, now=time.time)
@@ -132,6 +138,11 @@ class Engine:
         self._follow_now = asyncio.Event()
         self._noting: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
+
+    def _configuration(self) -> set[Path]:
+        """The files that decide what is started, for whichever workspace."""
+        every = (self.settings, *(workspace.settings for workspace in self.workspaces))
+        return {file for settings in every for file in settings.watched_files}
 
     def entries(self) -> list[ServerSpec]:
         """The entries that some workspace shows."""
@@ -226,7 +237,9 @@ class Engine:
         await asyncio.gather(*self._noting)
         await self.own_row.close()
         await self.output_shapes.close()
+        self.audit.close()
         self.store.close()
+        self.review.close()
         self.registry.close()
         self.peers.close()
         self.peer_routes.close()
@@ -240,6 +253,7 @@ class Engine:
             on_tools_changed=self._tools_changed,
             known_asks=self.catalog.asks,
             on_asks=self._asks,
+            looks_first=self._looks_first,
         )
 
     def _opened_refresher(self, owner: str) -> CatalogRefresher:
@@ -251,6 +265,7 @@ class Engine:
             max_parallel=self.settings.max_parallel_discoveries,
             freshness=freshness(self.settings),
             always_reread=not self.settings.cache_enabled,
+            review=self.review,
         )
 
     async def _follow(self) -> None:
@@ -282,10 +297,18 @@ class Engine:
         self._follow_now.set()
         known = self.catalog.identity(spec)
         if known is not None and _differ(known, identity):
+            if self.review.on_change(spec) == "review":
+                self.refresher.expire(spec)  # the next call waits until it is known what changed
             self.refresher.refresh(spec)
 
+    def _looks_first(self, spec: ServerSpec) -> bool:
+        """Whether a server that is started for a call is compared with what is known of it before the call is sent."""
+        is_peer = spec.origin.source == FROM_PEER  # which is held to the card that was agreed to
+        return not is_peer and self.review.on_change(spec) == "review" and self.catalog.was_read(spec)
+
     def _tools_changed(self, spec: ServerSpec) -> None:
-        self.refresher.changed(spec)
+        # Otherwise what changed could be called for a moment as if it had not.
+        self.refresher.changed(spec, expires=self.review.on_change(spec) == "review")
 
     def _asks(self, spec: ServerSpec, kind: QuestionKind) -> None:
         if kind not in self.catalog.asks(spec):

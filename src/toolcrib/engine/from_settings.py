@@ -7,8 +7,9 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.catalog.freshness import Freshness
@@ -17,6 +18,7 @@ from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
 from toolcrib.discovery.cache import ConfiguredTools, MCPCache
 from toolcrib.discovery.options import DiscoveryOptions
+from toolcrib.engine.own_places import own_places
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.limits.retry import RetryPolicy
 from toolcrib.model.server import ServerSpec
@@ -44,6 +46,7 @@ def connection_policy(settings: Settings) -> ConnectionPolicy:
         connect_seconds=settings.connect_timeout_seconds,
         probe_seconds=settings.probe_timeout_seconds,
         call_seconds=settings.call_timeout_seconds,
+        longest_call_seconds=settings.max_call_seconds,
         list_seconds=settings.list_timeout_seconds,
         idle_seconds=settings.idle_stop_seconds,
         max_concurrent=settings.max_calls_per_server,
@@ -70,9 +73,13 @@ def transport_limits(settings: Settings) -> TransportLimits:
 
 
 def link_opener(
-    settings: Callable[[], Settings], paths: Paths, env: Mapping[str, str], routes: PeerRoutes | None = None
+    settings: Callable[[], Settings],
+    paths: Paths,
+    env: Mapping[str, str],
+    routes: PeerRoutes | None = None,
+    configuration: Callable[[], Iterable[Path]] | None = None,
 ) -> LinkOpener:
-    """Our own transports, under the settings in force when a link is opened."""
+    """Our own transports, under the settings in force when a link is opened; `configuration` names the files of all of them."""
 
     async def sign_in_alone(spec: ServerSpec) -> SignIn:
         # Loaded now: hardly anybody signs in without a person.
@@ -89,6 +96,8 @@ def link_opener(
         routes=routes,
         sign_ins=lambda: sign_in_files(paths),
         sign_in_alone=sign_in_alone,
+        covers_results=lambda: settings().secrets_in_results == "mask",
+        own_places=lambda: own_places(paths, env, configuration() if configuration else settings().watched_files),
     )
 
 

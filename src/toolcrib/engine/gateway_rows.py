@@ -62,7 +62,15 @@ def is_gone(row: GatewayRow, now: float) -> bool:
         return True
     except OSError:
         return False
-    return False
+    return _has_ended(row.pid)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process has ended, and only whoever started it has not noticed yet; for as long, its number stays taken."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] in {"Z", "X"}
+    except (OSError, IndexError):
+        return False
 
 
 def _started_at(pid: int) -> float | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,11 @@ from toolcrib.built_in.workspace_results import WorkspaceResults
 from toolcrib.calls.answer_rounds import AnswerRounds
 from toolcrib.calls.as_task import AsTask
 from toolcrib.calls.audit import Audit
+from toolcrib.calls.audit_log import TASK_CANCELLED
 from toolcrib.calls.chain import CallTool, build_chain
+from toolcrib.calls.confirm import Confirm
 from toolcrib.calls.fill_template import FillTemplate
+from toolcrib.calls.flag_results import FlagResults
 from toolcrib.calls.guard_questions import GuardQuestions
 from toolcrib.calls.guard_tasks import GuardTasks
 from toolcrib.calls.introspect import Introspector
@@ -22,11 +26,14 @@ from toolcrib.calls.item_results import ItemResults
 from toolcrib.calls.limit_rate import LimitRate
 from toolcrib.calls.observe import Observe
 from toolcrib.calls.open_addresses import OpenAddresses
+from toolcrib.calls.pace_requests import PaceRequests
 from toolcrib.calls.question_rules import QuestionRules, rules_for
 from toolcrib.calls.resolve_tool import ResolveTool
 from toolcrib.calls.retry import Retry
+from toolcrib.calls.server_items import ServerItems
 from toolcrib.calls.sign_in import OfferSignIn
 from toolcrib.calls.validate_arguments import ValidateArguments
+from toolcrib.calls.watch_data_flows import WatchDataFlows
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
 from toolcrib.config.settings import Settings
@@ -37,6 +44,8 @@ from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.effect import stricter
+from toolcrib.model.finding import Finding
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
 from toolcrib.queries.listing import LIST_MORE
 from toolcrib.schema.validate import ArgumentChecker
@@ -62,7 +71,7 @@ class WorkspaceCapabilities:
                 self._workspace.view,
                 self._engine.paths,
                 configured=self.configured,
-                tell=code.audited(self._engine.audit, self._engine.face),
+                tell=import_module("toolcrib.engine.audited").audited(self._engine.audit, self._engine.face),
             )
         return self._opened
 
@@ -84,23 +93,8 @@ def wired_gateway(
     learn: Callable[[float], Awaitable[bool]],
 ) -> Gateway:
     """The gateway whose calls meet every step, and whose answers come from these parts."""
-
-    async def introspect_server(call: ToolCall) -> ToolResult:
-        seconds = engine.settings.list_timeout_seconds
-        answer: ToolResult = await _service_wiring().introspect_server(
-            call, capabilities().review, gateway.discovery_service, seconds
-        )
-        return answer
-
-    def display(client: str) -> ClientDisplay:
-        return display_of(client) if workspace.settings.fit_clients else ALL_OF_THE_CONTENT
-
-    async def list_more(call: ToolCall) -> ToolResult:
-        return await listed_more(gateway, call.arguments, call.caller)
-
     results = WorkspaceResults(engine.results, lambda: str(workspace.settings.file or ""))
-    more = {"introspect_server": introspect_server, LIST_MORE: list_more}
-    built_in = BuiltIn(workspace.view, results, more, display=display)
+    built_in = _built_in(engine, workspace, capabilities, results, lambda: gateway)
 
     async def call_tool(call: ToolCall) -> ToolResult:
         return await (built_in.call(call) if call.server == BUILT_IN_SERVER else engine.pool.call(call))
@@ -108,7 +102,8 @@ def wired_gateway(
     def inputs() -> Mapping[str, Mapping[str, Any]]:
         return workspace.settings.introspection_inputs
 
-    chained = _chain(engine, workspace, call_tool)
+    steps = _shared_steps(engine, workspace)
+    chained = _chain(engine, workspace, steps, call_tool)
     introspector = Introspector(workspace.view, chained, inputs=inputs)
 
     def open_service() -> MCPDiscoveryService:
@@ -122,8 +117,14 @@ def wired_gateway(
         refresher=engine.refresher,
         open_service=open_service,
         connections=engine.pool,
+        items=ServerItems(
+            workspace.view,
+            engine.pool,
+            before_asking=[steps.limit_rate],
+            before_watching=[steps.audit, ResolveTool(workspace.view, engine.refresher), steps.pace],
+        ),
         call_tool=chained,
-        ask_about_task=_task_chain(engine, workspace),
+        ask_about_task=_task_chain(engine, workspace, steps),
         introspector=introspector,
         results=results,
         reload=reload,
@@ -137,10 +138,55 @@ def wired_gateway(
     return gateway
 
 
-def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallTool:
+def _built_in(
+    engine: Engine,
+    workspace: Workspace,
+    capabilities: WorkspaceCapabilities,
+    results: WorkspaceResults,
+    gateway: Callable[[], Gateway],
+) -> BuiltIn:
+    """The server of our own; its tools ask the gateway, which there is only once they are called."""
+
+    async def introspect_server(call: ToolCall) -> ToolResult:
+        seconds = engine.settings.list_timeout_seconds
+        answer: ToolResult = await _service_wiring().introspect_server(
+            call, capabilities().review, gateway().discovery_service, seconds
+        )
+        return answer
+
+    def display(client: str) -> ClientDisplay:
+        return display_of(client) if workspace.settings.fit_clients else ALL_OF_THE_CONTENT
+
+    async def list_more(call: ToolCall) -> ToolResult:
+        return await listed_more(gateway(), call.arguments, call.caller)
+
+    more = {"introspect_server": introspect_server, LIST_MORE: list_more}
+    return BuiltIn(workspace.view, results, more, display=display)
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedSteps:
+    """The steps that calls have in common with what else is asked of servers."""
+
+    audit: Audit
+    limit_rate: LimitRate
+    pace: PaceRequests
+
+
+def _shared_steps(engine: Engine, workspace: Workspace) -> _SharedSteps:
     def limit_of(spec: ServerSpec) -> RateLimitConfig | None:
         return call_limit(workspace.settings, spec)
 
+    audit = Audit(
+        engine.heard_audit,
+        now=time.time,
+        monotonic=time.monotonic,
+        is_required=lambda: engine.settings.audit_on_failure == "refuse",
+    )
+    return _SharedSteps(audit, LimitRate(engine.limiter, limit_of), PaceRequests(engine.limiter, limit_of))
+
+
+def _chain(engine: Engine, workspace: Workspace, steps: _SharedSteps, call_tool: CallTool) -> CallTool:
     def spec_of(server: str) -> ServerSpec | None:
         return workspace.view.specs.get(server)
 
@@ -154,7 +200,7 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
 
     return build_chain(
         [
-            Audit(engine.heard_audit, now=time.time, monotonic=time.monotonic),  # outermost: refusals are recorded too
+            steps.audit,  # outermost: refusals are recorded too
             engine.running_calls,
             # Before the tool is looked for: a server that wants a sign-in tells nobody its tools.
             OfferSignIn(engine.session_sign_ins, spec_of, answer_seconds),
@@ -165,13 +211,19 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
             ),
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             FillTemplate(workspace.view),
+            WatchDataFlows(lambda: engine.settings.on_mix),
+            # Before all limits: whoever thinks about it holds no place.
+            Confirm(
+                lambda: stricter(workspace.settings.confirm, engine.settings.confirm), answer_seconds, time.monotonic
+            ),
+            FlagResults(lambda: engine.settings.scan_results, _hostile_words),
             ItemResults(),
             engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place
             GuardQuestions(_rules_of(workspace), answer_seconds),
             OpenAddresses(answer_seconds),
             Retry(),
-            LimitRate(engine.limiter, limit_of),  # every attempt spends the server's quota
+            steps.limit_rate,  # every attempt spends the server's quota
             AsTask(),
             AnswerRounds(lambda: workspace.settings.question_rounds, seconds_of),
             Observe(engine.output_shapes),  # innermost: learns only from what servers really answered
@@ -180,15 +232,36 @@ def _chain(engine: Engine, workspace: Workspace, call_tool: CallTool) -> CallToo
     )
 
 
-def _task_chain(engine: Engine, workspace: Workspace) -> CallTool:
-    """The way of a request about a task: the call that began it is in the audit log, and has its place there."""
-    return build_chain(
-        [ResolveTool(workspace.view, engine.refresher), GuardTasks(_rules_of(workspace))], engine.pool.call
+def _task_chain(engine: Engine, workspace: Workspace, steps: _SharedSteps) -> CallTool:
+    """The way of a request about a task: the call that began it is in the audit log, and whoever ends it as well."""
+    looks = build_chain(
+        [
+            ResolveTool(workspace.view, engine.refresher),
+            GuardTasks(_rules_of(workspace)),
+            Retry(),
+            steps.pace,
+        ],
+        engine.pool.call,
     )
+    ends = build_chain([steps.audit], looks)
+
+    async def ask(call: ToolCall) -> ToolResult:
+        if call.task is None or call.task.method != "tasks/cancel":
+            return await looks(call)
+        call.notes.deed = TASK_CANCELLED
+        return await ends(call)
+
+    return ask
 
 
 def _rules_of(workspace: Workspace) -> Callable[[ToolCall], QuestionRules]:
     return lambda call: rules_for(call, workspace.settings.sampling)
+
+
+def _hostile_words(result: Mapping[str, Any]) -> Sequence[Finding]:
+    """What a result holds that no result should; loaded with its first use, which has hundreds of patterns to prepare."""
+    found: Sequence[Finding] = import_module("toolcrib.scanner.scan").scan_words(result)
+    return found
 
 
 def _service_wiring() -> ModuleType:

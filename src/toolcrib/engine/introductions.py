@@ -27,7 +27,7 @@ def introductions_in(body: bytes, own: Sequence[OwnAddress]) -> list[Sighting]:
     """Those that can be looked at; what can't be read introduces nobody."""
     try:
         told = msgspec.json.decode(body, type=_Introductions).peers[:MOST_INTRODUCED]
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     found = [(one.peer_id, tuple(_addresses(one, own))) for one in told if is_peer_id(one.peer_id)]
     return [Sighting(peer_id, addresses, "bootstrap") for peer_id, addresses in found if addresses]

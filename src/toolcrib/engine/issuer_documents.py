@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,9 +10,7 @@ import httpx2
 import msgspec
 
 from toolcrib.signin.addresses import AddressRefused
-from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.sign_in_http import SignInHttp
-from toolcrib.version import VERSION
 
 _CONNECT_SECONDS = 5.0
 
@@ -31,23 +28,18 @@ class IssuerDocuments:
 
     async def keys(self) -> list[Any]:
         """The keys as they are published; raises ConnectionError with the reason why they can't be had."""
-        # Loading certificates takes tens of milliseconds.
-        client = await asyncio.to_thread(
-            open_http_client, user_agent=f"toolcrib/{VERSION}", connect_seconds=_CONNECT_SECONDS
-        )
-        async with client:
-            http = SignInHttp(client, self._jwks_url or self._issuer)
-            url = self._jwks_url or await self._found(client, http)
-            keys = (await _document(client, http, url)).get("keys")
+        async with SignInHttp(self._jwks_url or self._issuer, connect_seconds=_CONNECT_SECONDS) as http:
+            url = self._jwks_url or await self._found(http)
+            keys = (await _document(http, url)).get("keys")
         if not isinstance(keys, list):
             raise ConnectionError(f"{_host(url)} answered with something that is not a set of keys")
         return keys
 
-    async def _found(self, client: httpx2.AsyncClient, http: SignInHttp) -> str:
+    async def _found(self, http: SignInHttp) -> str:
         reasons: list[str] = []
         for url in _metadata_addresses(self._issuer):
             try:
-                metadata = await _document(client, http, url)
+                metadata = await _document(http, url)
             except ConnectionError as problem:
                 reasons.append(str(problem))
                 continue
@@ -59,9 +51,9 @@ class IssuerDocuments:
         raise ConnectionError("; ".join(dict.fromkeys(reasons)))
 
 
-async def _document(client: httpx2.AsyncClient, http: SignInHttp, url: str) -> dict[str, Any]:
+async def _document(http: SignInHttp, url: str) -> dict[str, Any]:
     try:
-        answer = await http.send(client.build_request("GET", url, headers={"accept": "application/json"}))
+        answer = await http.get(url)
         if answer.status_code != 200:
             raise ConnectionError(f"{_host(url)} answered {answer.status_code}")
         return msgspec.json.decode(answer.content, type=dict[str, Any])
@@ -69,7 +61,7 @@ async def _document(client: httpx2.AsyncClient, http: SignInHttp, url: str) -> d
         raise ConnectionError(str(refusal)) from None
     except TimeoutError:
         raise ConnectionError(f"{_host(url)} did not answer in time") from None
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ConnectionError(f"{_host(url)} answered with something that is not JSON") from None
     except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as problem:
         raise ConnectionError(f"{_host(url)} can't be read: {problem}") from None

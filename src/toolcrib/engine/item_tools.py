@@ -11,6 +11,7 @@ from toolcrib.built_in.item_definitions import COMPLETE, GET_PROMPT, LIST_PROMPT
 from toolcrib.built_in.server import BuiltInTool
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.clean_text import escape_unsafe
 from toolcrib.model.items import ItemKind
 from toolcrib.queries.listing import item_page
 
@@ -42,11 +43,11 @@ def item_tools(gateway: Gateway) -> Mapping[str, BuiltInTool]:
 
 async def _listed(gateway: Gateway, call: ToolCall, noun: str, kinds: tuple[ItemKind, ...]) -> ToolResult:
     server, offset = call.arguments.get("server"), int(call.arguments.get("offset") or 0)
-    if server is not None and not gateway.knows(server):
+    if server is not None and not gateway.knows(server, caller=call.caller):
         raise gateway.missing(server, "", caller=call.caller)
     found = await gateway.list_items(*kinds, server=server, caller=call.caller)
     return _answer(item_page(noun, found, offset))
 
 
 def _answer(answer: Mapping[str, Any]) -> ToolResult:
-    return ToolResult.of({"content": [{"type": "text", "text": msgspec.json.encode(answer).decode()}]})
+    return ToolResult.of({"content": [{"type": "text", "text": escape_unsafe(msgspec.json.encode(answer).decode())}]})

@@ -10,6 +10,7 @@ import msgspec
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import ToolResult
 from toolcrib.model.caller import Caller
+from toolcrib.model.clean_text import escape_unsafe
 from toolcrib.queries.listing import server_page, tool_page
 
 
@@ -18,10 +19,10 @@ async def listed_more(gateway: Gateway, arguments: Mapping[str, Any], caller: Ca
     server, offset = arguments.get("server"), int(arguments.get("offset") or 0)
     if server is None:
         answer = server_page(await gateway.list_servers(caller=caller), offset)
-    elif not gateway.knows(server):
+    elif not gateway.knows(server, caller=caller):
         raise gateway.missing(server, "", caller=caller)
     else:
         include_disabled = bool(arguments.get("includeDisabled"))
         found = await gateway.list_tools(server, include_disabled=include_disabled, caller=caller)
         answer = tool_page(server, found, offset)
-    return ToolResult.of({"content": [{"type": "text", "text": msgspec.json.encode(answer).decode()}]})
+    return ToolResult.of({"content": [{"type": "text", "text": escape_unsafe(msgspec.json.encode(answer).decode())}]})

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,7 +169,7 @@ class OpenWorkspace:
 
     async def start(self) -> None:
         """Begin to serve: nothing here waits for a server."""
-        _report(self._workspace.settings)
+        self._report(self._workspace.settings)
         await self._engine.take_in(self._workspace)
         if self._engine.reads_due:
             self._engine.indexer.start(self._tell_of_shadowed_rules)
@@ -198,7 +199,7 @@ class OpenWorkspace:
             if self._is_home:  # after the rules, which wait for no server that has to end
                 await self._engine.configure(fresh)
             await self._engine.apply()
-        _report(fresh)
+        self._report(fresh)
         log.info("configuration reloaded: %d servers", len(offered(fresh)))
         if self._is_home and (waiting := need_restart(self._engine.started_with, fresh)):
             log.warning("restart the gateway to use the new values of %s", ", ".join(waiting))
@@ -225,6 +226,13 @@ class OpenWorkspace:
         except Exception as error:  # the next edit is noticed all the same
             is_debug = log.isEnabledFor(logging.DEBUG)
             log.warning("could not switch to the edited configuration: %r", error, exc_info=is_debug)
+
+    def _report(self, settings: Settings) -> None:
+        """Tell what is wrong with the configuration, and have a person see the files that wait for one."""
+        _report(settings)
+        if settings.untrusted_files:
+            # Only here: hardly any folder has such a file.
+            import_module("toolcrib.engine.met_files").note(self._engine.paths, settings.untrusted_files)
 
     def _tell_of_shadowed_rules(self) -> None:
         """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""

@@ -58,11 +58,15 @@ class OwnGatewayRow:
 
     def _sign_in(self) -> None:
         now = time.time()
+        self._clear_away(now)
+        row = GatewayRow(self._owner, os.getpid(), self._face, now, now, started_with=self._started_with)
+        self._store.gateway_started(row)
+
+    def _clear_away(self, now: float) -> None:
+        """Take out the rows of killed gateways, and with them their leases: what they were reading can be read at once."""
         for row in self._store.gateways():
             if is_gone(row, now):
                 self._store.gateway_gone(row.owner)
-        row = GatewayRow(self._owner, os.getpid(), self._face, now, now, started_with=self._started_with)
-        self._store.gateway_started(row)
 
     async def renew(self) -> None:
         """Write down how things stand now."""
@@ -79,3 +83,5 @@ class OwnGatewayRow:
         while True:
             await asyncio.sleep(self._beat_seconds)
             await self.renew()
+            with suppress(StoreUnavailable):
+                await asyncio.to_thread(self._clear_away, time.time())

@@ -150,7 +150,7 @@ def _read(protocol: str, body: bytes) -> _Question:
             return _Question("tools/call", asked.id, {"name": asked.name, "arguments": asked.arguments or {}})
         if protocol == MCP_PROTOCOL:
             return msgspec.json.decode(body, type=_Question)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise RpcError(INVALID_PARAMS, f"the question can't be read: {problem}") from None
     raise RpcError(METHOD_NOT_FOUND, f"{protocol[:64]!r} is not spoken here")
 

@@ -32,7 +32,7 @@ def wired_service(
         configured=lambda: tuple(workspace.view.specs.values()),
         journal=engine.refresher.journal,
         registry=engine.registry.service,
-        capabilities=capability_sinks(capabilities, capability_files(engine.paths), workspace.view.own_name),
+        capabilities=capability_sinks(capabilities, capability_files(engine.paths), workspace.view),
         types=published_type,
         introspector=OutputSchemas(workspace.view, introspector, lambda: workspace.settings.introspection_inputs),
         call_tool=call_tool,

@@ -20,15 +20,14 @@ from toolcrib.config.settings import Settings
 from toolcrib.engine.from_settings import sign_in_files
 from toolcrib.engine.sign_in_entry import registered_by_hand, resolved_options, resource_of, sign_in_failed
 from toolcrib.errors import ConfigurationError, StoreUnavailable, ToolcribError
+from toolcrib.model.secret import revealed
 from toolcrib.model.server import RemoteLaunch, ServerSpec
 from toolcrib.signin.mcp_remote import bridge_sign_in
 from toolcrib.signin.record import Registration, SecretsIn, SignIn, record_key
 from toolcrib.upstream.callback import Callback
-from toolcrib.upstream.http_client import open_http_client
 from toolcrib.upstream.sign_in_http import SignInHttp
 from toolcrib.upstream.sign_in_wish import Person, SignInWish
 from toolcrib.upstream.token_request import revoke
-from toolcrib.version import VERSION
 
 # As long as another process may take to renew what we are about to replace.
 _LOCK_SECONDS = 15.0
@@ -95,7 +94,7 @@ class SignIns:
             signing_algorithm=options.signing_algorithm or "RS256",
         )
         async with self._http(resource) as http:
-            record = await self._flown(wish, http, guide, spec, ready.given)
+            record = await self._flown(wish, http, guide, spec, revealed(ready.given))
         return await asyncio.to_thread(self._keep, record)
 
     async def take_over(self, spec: ServerSpec) -> SignIn:
@@ -114,7 +113,9 @@ class SignIns:
         wish = SignInWish(spec.name, resource, spec.oauth.account, registration=found.registration)
         flow_code = await asyncio.to_thread(import_module, "toolcrib.upstream.sign_in_flow")
         async with self._http(resource) as http:
-            record: SignIn = await flow_code.SignInFlow(wish, http, self._now).taken_over(ready.given, found.tokens)
+            record: SignIn = await flow_code.SignInFlow(wish, http, self._now).taken_over(
+                revealed(ready.given), found.tokens
+            )
         return await asyncio.to_thread(self._keep, record)
 
     async def sign_out(self, spec: ServerSpec, *, account: str | None = None, forget_client: bool = False) -> SignedOut:
@@ -162,15 +163,8 @@ class SignIns:
 
         return Person(send_to, comes_back, guide.show_code)
 
-    @asynccontextmanager
-    async def _http(self, resource: str) -> AsyncIterator[SignInHttp]:
-        client = await asyncio.to_thread(
-            open_http_client,
-            user_agent=f"toolcrib/{VERSION}",
-            connect_seconds=self._settings.connect_timeout_seconds,
-        )
-        async with client:
-            yield SignInHttp(client, resource)
+    def _http(self, resource: str) -> SignInHttp:
+        return SignInHttp(resource, connect_seconds=self._settings.connect_timeout_seconds)
 
     @asynccontextmanager
     async def _callback(self, spec: ServerSpec, known: Registration | None) -> AsyncIterator[tuple[Callback, bool]]:

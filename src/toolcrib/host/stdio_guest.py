@@ -69,7 +69,7 @@ class StdioGuest:
         self._config = view.settings.file
         self._tell_of(view.settings)
         async with self._workspaces.opened(view) as gateway:
-            await self._serve(gateway)
+            await self._serve(gateway, view.profile)
         if not self._is_handing_over and self._journal is not None:
             await self._workspaces.end_session(str(self._journal.session.get("session", "")))
 
@@ -83,22 +83,23 @@ class StdioGuest:
                 "these values from your own configuration. `toolcrib serve --in-process` is a gateway of its own.",
             )
 
-    async def _serve(self, gateway: Gateway) -> None:
+    async def _serve(self, gateway: Gateway, profile: str) -> None:
         listening = asyncio.create_task(self._listen(gateway))
         try:
-            await self._serve_pipes(gateway)
+            await self._serve_pipes(gateway, profile)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
         self._guest.say(*((words.AGAIN,) if self._is_handing_over else (words.END, str(exits.OK))))
 
-    async def _serve_pipes(self, gateway: Gateway) -> None:
+    async def _serve_pipes(self, gateway: Gateway, profile: str) -> None:
         kept = KeptSession(self._guest.descriptors)
         self._journal = kept.journal
         await serve_kept(
             gateway,
             kept,
             self._stop,
+            profile=profile,
             is_gone=lambda: self._is_gone,
             when_begun=lambda: self._guest.say(words.TAKEN),
             when_drained=self._drained,

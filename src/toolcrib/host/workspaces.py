@@ -30,6 +30,7 @@ from toolcrib.errors import ConfigurationError
 from toolcrib.gateway import Gateway
 from toolcrib.model.site import Site
 from toolcrib.version import VERSION
+from toolcrib.workspace.profiles import check_profile
 from toolcrib.workspace.workspace import offered
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ class ClientView:
         self.site = Site(hello.environment, folder)
         self._path = Path(options.config) if options.config else None
         self._is_demo = bool(getattr(options, "demo", False))
+        # Not part of the settings: clients with different profiles share a workspace.
+        self.profile = str(options.profile)
         self.settings = Settings()
         self.processes: list[object] = []
 
@@ -59,6 +62,7 @@ class ClientView:
     def _load(self) -> None:
         env = self.site.env
         found = load_settings(self._path, env=env, cwd=Path(str(self.site.folder)), home=home_folder(env))
+        check_profile(found, self.profile)
         self._is_demo = self._is_demo and not found.servers
         self.settings = replace(found, servers=demo_servers()) if self._is_demo else found
         self.processes = _processes(self.settings, self.site)

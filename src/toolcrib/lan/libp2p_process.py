@@ -158,7 +158,7 @@ class Libp2pProcess:
             try:
                 told = msgspec.json.decode(line, type=dict[str, Any])
                 await self._take(told)
-            except (msgspec.DecodeError, KeyError, TypeError) as problem:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as problem:
                 log.debug("libp2p said what can't be read: %r", problem)
 
     async def _take(self, told: Mapping[str, Any]) -> None:

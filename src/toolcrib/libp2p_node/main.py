@@ -8,9 +8,13 @@ import sys
 from importlib import import_module
 from typing import BinaryIO
 
+from toolcrib.telemetry.logs import log_to_stderr
+
 
 def main() -> None:
     """Serve the engine on standard input and output; what anything here prints goes to standard error."""
+    # Libraries quote what strangers sent, and nothing of it may steer a terminal or be a key.
+    log_to_stderr(verbose=0, quiet=False, env=os.environ, with_time=True)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, BinaryIO
 
@@ -22,13 +21,16 @@ from toolcrib.libp2p_node.presence import watch_presence
 from toolcrib.libp2p_node.roads import Roads
 from toolcrib.libp2p_node.streams import Streams, Unsent
 from toolcrib.libp2p_node.wire import Wire
+from toolcrib.masking.known import KnownSecrets
+from toolcrib.masking.masker import Masker
+from toolcrib.masking.spans import MASK
+from toolcrib.telemetry.logs import mask_in_logs
 
 log = logging.getLogger(__name__)
 
 
 def run(source: BinaryIO, sink: BinaryIO) -> None:
     """Serve the engine until its pipe ends."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     trio.run(_serve, source, sink)
 
 
@@ -37,6 +39,7 @@ async def _serve(source: BinaryIO, sink: BinaryIO) -> None:
     wanted = await wire.read()
     if wanted is None:
         return
+    mask_in_logs(Masker(KnownSecrets({wanted["key"]: MASK})))
     try:
         listeners = await _listeners(wanted["listen"])
     except OSError as problem:

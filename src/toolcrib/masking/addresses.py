@@ -19,22 +19,39 @@ _BEFORE_HASHES = ("@", "/commit/", "/tree/", "/blob/", "/archive/", "/raw/", "/t
 
 def address_spans(text: str) -> Iterator[Span]:
     """Keys in the path of each address in a text, and every value of its query; who signs in is found in any text."""
-    done = 0
-    for at in places(text, "://"):
-        if at < done or (address := _AFTER_SCHEME.match(text, at)) is None:
-            continue
-        done = address.end()
+    for address in _addresses(text):
         yield from _in_path(text, *address.span("path"))
         if address["rest"]:
             yield from _in_query(text, *address.span("rest"))
 
 
+def named_in_addresses(text: str) -> Iterator[Span]:
+    """What follows a telling name in the path of an address: `/key/…`."""
+    for address in _addresses(text):
+        yield from _after_names(text, *address.span("path"))
+
+
+def _addresses(text: str) -> Iterator[re.Match[str]]:
+    done = 0
+    for at in places(text, "://"):
+        if at >= done and (address := _AFTER_SCHEME.match(text, at)):
+            done = address.end()
+            yield address
+
+
 def _in_path(text: str, start: int, end: int) -> Iterator[Span]:
+    yield from _after_names(text, start, end)
+    for segment in _SEGMENT.finditer(text, start, end):
+        word = segment[0]
+        if is_opaque(word, is_address=True) and not (is_hash(word) and _is_after_hash_word(text, segment.start())):
+            yield Span(*segment.span())
+
+
+def _after_names(text: str, start: int, end: int) -> Iterator[Span]:
     previous = ""
     for segment in _SEGMENT.finditer(text, start, end):
         word = segment[0]
-        is_key = is_opaque(word, is_address=True) and not (is_hash(word) and _is_after_hash_word(text, segment.start()))
-        if is_key or (is_secret_name(previous) and not _PLAIN.fullmatch(word) and not stands_for_a_value(word)):
+        if is_secret_name(previous) and not _PLAIN.fullmatch(word) and not stands_for_a_value(word):
             yield Span(*segment.span())
         previous = word
 

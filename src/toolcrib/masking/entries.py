@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from toolcrib.masking.addresses import address_spans
+from toolcrib.masking.addresses import address_spans, named_in_addresses
 from toolcrib.masking.names import is_secret_name
 from toolcrib.masking.shapes import is_hash, is_opaque
 from toolcrib.masking.spans import MASK, Span, covered
@@ -46,6 +46,13 @@ def secret_words(words: Sequence[str]) -> Iterator[str]:
         yield from (word[span.start : span.end] for span in word_spans(word, previous))
 
 
+def named_words(words: Sequence[str]) -> Iterator[str]:
+    """Of these parts those that are secret by a name or a place, whatever they look like."""
+    for word, previous in zip(words, ["", *words], strict=False):
+        if not stands_for_a_value(word):
+            yield from (word[span.start : span.end] for span in _named_spans(word, previous))
+
+
 def masked_address(address: str) -> str:
     """An address without the person, the keys and the query in it."""
     return covered(address, word_spans(address))
@@ -55,16 +62,28 @@ def word_spans(word: str, previous: str = "") -> Iterator[Span]:
     """Every place in a word of an entry that may be a secret; `previous` is the word before it on the command line."""
     if stands_for_a_value(word):
         return
+    yield from _named_spans(word, previous)
+    yield from address_spans(word)
+    yield from _assigned(word, lambda _, value: is_opaque(value))
+    if is_opaque(word) and not (is_hash(word) and _NAMES_A_HASH.fullmatch(previous)):
+        yield Span(0, len(word))
+
+
+def _named_spans(word: str, previous: str) -> Iterator[Span]:
+    """Places whose value is secret because a name before it says so, or since it stands where one signs in."""
     if _asks_for_a_secret(previous):
         yield Span(0, len(word))
     yield from text_spans(word)
-    yield from address_spans(word)
+    yield from named_in_addresses(word)
+    yield from _assigned(word, lambda name, _: is_secret_name(name))
+
+
+def _assigned(word: str, is_secret: Callable[[str, str], bool]) -> Iterator[Span]:
+    """The value of a word that is `NAME=value` or `Name: value`, where it is secret."""
     for pattern in (_ASSIGNED, _HEADER):
         named = pattern.fullmatch(word)
-        if named and not stands_for_a_value(named[2]) and (is_secret_name(named[1]) or is_opaque(named[2])):
+        if named and not stands_for_a_value(named[2]) and is_secret(named[1], named[2]):
             yield Span(after_scheme(named[2]) + named.start(2), len(word))
-    if is_opaque(word) and not (is_hash(word) and _NAMES_A_HASH.fullmatch(previous)):
-        yield Span(0, len(word))
 
 
 def after_scheme(text: str) -> int:

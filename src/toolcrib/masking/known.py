@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from urllib.parse import quote, quote_plus
 
+from toolcrib.masking.escapes import LONGEST_ESCAPE, may_hide, readings
 from toolcrib.masking.spans import MASK, Span, covered, places
 
 # A shorter value stands in ordinary text by chance: hiding it would spoil the text and even give the value away.
@@ -22,7 +22,7 @@ class KnownSecrets:
         self._labels = dict(labels or {})
         self._written = {form: label for value, label in self._labels.items() for form in _forms(value)}
         self._bytes = tuple(_encoded(form) for form in self._written)
-        self.longest = max(map(len, self._written), default=0)
+        self.longest = LONGEST_ESCAPE * max(map(len, self._written), default=0)
 
     def __bool__(self) -> bool:
         return bool(self._written)
@@ -41,18 +41,31 @@ class KnownSecrets:
         return KnownSecrets({value: label for value, label in self._labels.items() if wanted(value)})
 
     def are_in(self, raw: bytes) -> bool:
-        """Whether any of them stands in these bytes."""
-        return any(form in raw for form in self._bytes)
+        """Whether any of them is in these bytes of JSON."""
+        if not self._written:
+            return False
+        if any(form in raw for form in self._bytes):
+            return True
+        return may_hide(raw) and any(True for _ in self.spans(raw.decode("utf-8", "replace")))
 
     def spans(self, text: str) -> Iterator[Span]:
         """Every place one of them stands at; places may overlap."""
+        yield from self._plain_spans(text)
+        for reading in readings(text) if self._written else ():
+            for start, end, label in self._plain_spans(reading.text):
+                yield Span(*reading.place(start, end), label)
+
+    def _plain_spans(self, text: str) -> Iterator[Span]:
         for form, label in self._written.items():
             for at in places(text, form):
                 yield Span(at, at + len(form), label)
 
     def masked(self, text: str) -> str:
         """The text in which none of them stands any more."""
-        shown = covered(text, self.spans(text))
+        found = list(self.spans(text))
+        if not found:
+            return text
+        shown = covered(text, found)
         # What is left on both sides of a label may happen to make up another one; a mask is shorter than any secret.
         while spans := [span._replace(label=MASK) for span in self.spans(shown)]:
             shown = covered(shown, spans)
@@ -74,19 +87,13 @@ def _tells(label: str, values: Iterable[str]) -> bool:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it may be written: plainly, quoted in JSON or Python, in an address, in base64; each line of it too."""
+    """The value as it may be written where nothing else is escaped than need be; each line of it too."""
     lines = [line.strip() for line in value.splitlines()]
     for text in dict.fromkeys([value, *(line for line in lines if len(line) >= SHORTEST)]):
-        plain = _encoded(text).decode("utf-8", "replace")
+        # Found faster than by undoing escapes, and also after a backslash that would make another escape of the first one.
         yield from (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
-        for quoted in (quote(plain), quote(plain, safe=""), quote_plus(plain)):
-            yield from (quoted, _lower_escapes(quoted))
+        yield text.replace(" ", "+")
         yield from _in_base64(_encoded(text))
-
-
-def _lower_escapes(quoted: str) -> str:
-    first, *others = quoted.split("%")
-    return first + "".join(f"%{other[:2].lower()}{other[2:]}" for other in others)
 
 
 def _in_base64(value: bytes) -> Iterator[str]:

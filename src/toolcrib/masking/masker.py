@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
+from toolcrib.masking.everyday import is_everyday
 from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.shapes import is_ordinary
 from toolcrib.masking.texts import mask_text
+from toolcrib.model.clean_text import cleaned
 
-Json = bytes | msgspec.Raw
+if TYPE_CHECKING:
+    # The process that speaks libp2p covers its log as well, and may run where nothing but libp2p is installed.
+    import msgspec
+
+    Json = bytes | msgspec.Raw
+
 E = TypeVar("E", bound=BaseException)
 
 # Where errors of ours, of the protocol and of the system keep their words.
@@ -21,15 +27,17 @@ _TEXTS_OF_ERRORS = ("message", "hint", "details", "data", "reason", "strerror", 
 class Masker:
     """Covers secrets in what a server says; without known ones, only what looks like one."""
 
-    def __init__(self, known: KnownSecrets | None = None) -> None:
+    def __init__(self, known: KnownSecrets | None = None, unnamed: Collection[str] = ()) -> None:
         self._given = known or KnownSecrets()
+        # What is hunted for in what a server says of itself, and in all that this process prints: of the values whose name
+        # says nothing (`unnamed`) not what anybody could have, and of the others no everyday word.
+        self._hunted = self._given.only(lambda value: not (is_ordinary if value in unnamed else is_everyday)(value))
         self.also(KnownSecrets())
 
     def also(self, others: KnownSecrets) -> None:
         """Cover these too, in place of those that were added before: what changes, such as tokens, is told again."""
         self.known = self._given.and_also(others)
-        # A password that is an everyday word is not hunted for in what a server says of itself.
-        self.telling = self.known.only(lambda value: not is_ordinary(value))
+        self.telling = self._hunted.and_also(others.only(lambda value: not is_everyday(value)))
 
     def __call__(self, text: str) -> str:
         """The text as it may be shown."""
@@ -37,31 +45,34 @@ class Masker:
 
     def value(self, value: Any) -> Any:
         """The same for every text in a value made of maps and lists."""
-        return _each_text(value, self)
+        return each_text(value, self)
 
     def json(self, raw: Json) -> Json:
         """What a server says of itself, as JSON: only known secrets are covered, and text without any is given back."""
         if not self.telling.are_in(bytes(raw)):
             return raw
         try:
-            return msgspec.json.encode(_each_text(msgspec.json.decode(raw), self.telling.masked))
-        except (msgspec.DecodeError, RecursionError):
+            covered = each_text(json.loads(bytes(raw)), self.telling.masked)
+            return json.dumps(covered, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except (ValueError, RecursionError):
+            # Neither half a character nor a number beyond all bounds can be written down again.
             return self.telling.masked(bytes(raw).decode("utf-8", "replace")).encode()
 
     def error(self, error: E) -> E:
-        """The error with every text in it covered."""
-        error.args = self.value(error.args)
+        """The error with every text in it covered, and without anything in it that hides or steers."""
+        error.args = cleaned(self.value(error.args))
         for name in _TEXTS_OF_ERRORS:
             if found := getattr(error, name, None):
-                setattr(error, name, self.value(found))
+                setattr(error, name, cleaned(self.value(found)))
         return error
 
 
-def _each_text(value: Any, mask: Callable[[str], str]) -> Any:
+def each_text(value: Any, mask: Callable[[str], str]) -> Any:
+    """A value made of maps and lists, with every text in it masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, Mapping):
-        return {_each_text(key, mask): _each_text(item, mask) for key, item in value.items()}
+        return {each_text(key, mask): each_text(item, mask) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_each_text(item, mask) for item in value)
+        return type(value)(each_text(item, mask) for item in value)
     return value

@@ -21,7 +21,7 @@ _BEGINNINGS: dict[str, str] = {
     **dict.fromkeys(("ATATT3", "ATCTT3"), r"[\w=-]{20,}"),
     "AGE-SECRET-KEY-1": r"[A-Z0-9]{20,}",
     "https://hooks.slack.com/services/": r"[\w/]+",
-    "-----BEGIN ": r"[A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|(?=-----BEGIN)|\Z)",
+    "-----BEGIN ": r"[A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|(?=-----BEGIN)|(?=\n?\Z))",
 }
 # These also stand within ordinary words: such a key is a word of its own.
 _BEGINNINGS_OF_WORDS: dict[str, str] = {
@@ -37,6 +37,7 @@ _BEGINNINGS_OF_WORDS: dict[str, str] = {
     "eyJ": r"[\w-]{8,}+\.[\w-]{8,}(?:\.[\w-]*)*",
     "secret_": r"[A-Za-z0-9]{40,}",
     "npm_": r"[A-Za-z0-9]{30,}",
+    "tc_": r"[0-9a-f]{10}_[\w-]{40,}",  # our own, for single programs
     "pypi-": r"[\w-]{40,}",
     "SG.": r"[\w-]{16,}\.[\w-]{16,}",
 }

@@ -1,7 +1,8 @@
-"""Output that comes in pieces, passed on line by line: a secret cut in two is still found."""
+"""Output that comes in pieces, passed on line by line: a secret cut in two is still found, and a key of many lines."""
 
 from __future__ import annotations
 
+from toolcrib.masking.key_blocks import KeyBlocks
 from toolcrib.masking.masker import Masker
 
 # Of a longer line all is passed on but what may be the beginning of a secret.
@@ -14,6 +15,7 @@ class MaskedStream:
     def __init__(self) -> None:
         self.masker = Masker()
         self._waiting = b""
+        self._keys = KeyBlocks()
 
     def feed(self, piece: bytes) -> bytes:
         """Take a piece; what may be passed on now."""
@@ -22,11 +24,11 @@ class MaskedStream:
         if len(text) - end > LONGEST_LINE:
             end = self._before_secrets(text)
         self._waiting = _encoded(text[end:])
-        return self._masked(text[:end])
+        return self._masked(text[:end], self._keys)
 
     def peek(self, more: bytes = b"") -> bytes:
         """The line that waits for its end, and what follows it, as they may be shown."""
-        return self._masked(_decoded(self._waiting + more))
+        return self._masked(_decoded(self._waiting + more), self._keys.now())
 
     def finish(self) -> bytes:
         """The unfinished line; nothing more will come."""
@@ -41,8 +43,8 @@ class MaskedStream:
                 end = span.start
         return max(0, end)
 
-    def _masked(self, text: str) -> bytes:
-        return _encoded(self.masker(text)) if text else b""
+    def _masked(self, text: str, keys: KeyBlocks) -> bytes:
+        return _encoded(self.masker(keys.covered(text))) if text else b""
 
 
 def _decoded(text: bytes) -> str:

@@ -6,8 +6,21 @@ import ipaddress
 
 # Names that every network has of its own.
 _OWN_NAMES = ("localhost", "local", "internal", "intranet", "corp", "lan", "home", "home.arpa")
-# Translated IPv4: an address that carries another one inside.
-_NAT64 = ipaddress.ip_network("64:ff9b::/32")
+# Addresses that carry one of IPv4 inside, in whatever way, and what Python takes for open and is not.
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "64:ff9b::/32",  # translated IPv4
+            "::/96",  # IPv4-compatible, out of use
+            "::ffff:0:0:0/96",  # translated by the host itself
+            "3fff::/20",  # for documentation
+            "5f00::/16",  # segment routing within a network
+            "192.0.0.0/24",  # protocols of a network
+            "168.63.129.16/32",  # the host of a virtual machine in Azure
+        ),
+    )
+)
 
 
 def is_public_host(host: str) -> bool:
@@ -41,6 +54,6 @@ def is_public_address(address: str) -> bool:
         return False
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None or ip in _NAT64 or ip.is_site_local:
+        if inner is not None or ip.is_site_local:
             return False
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _NOT_PUBLIC)

@@ -13,6 +13,7 @@ import msgspec
 from toolcrib.errors import ToolcribError
 from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.large_json import SMALL_BYTES, has_few, members_of_large
 from toolcrib.model.same_content import says_the_same
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
@@ -43,10 +44,27 @@ class Target:
     tool: Tool
     upstream_name: str
     spec: ServerSpec | None = None
+    # Whether a person confirms each call, where a rule says so.
+    confirm: bool | None = None
 
     @property
     def launch_key(self) -> str:
         return self.tool.server if self.spec is None else self.spec.launch_key
+
+
+@dataclass(slots=True)
+class CallNotes:
+    """What is found out about a call on its way, for whoever writes it down."""
+
+    effect: str = ""
+    decision: str = ""
+    fingerprint: str = ""
+    # The names of arguments that the tool has.
+    parameters: frozenset[str] = frozenset()
+    # What it is where it succeeds and is something else than a call.
+    deed: str = ""
+    # What is suspicious about it or its result: names of rules.
+    findings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +76,8 @@ class TaskRequest:
     responses: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+# A struct, since each step may make another one: that takes a tenth of the time of a dataclass.
+class ToolCall(msgspec.Struct, frozen=True):
     """One execution to be made. `raw_arguments` is the caller's own JSON text, forwarded as it came.
 
     Servers are asked for progress only where the caller `wants_progress`.
@@ -72,7 +90,7 @@ class ToolCall:
     caller: Caller = LIBRARY
     listener: Listener | None = None
     log_level: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
     target: Target | None = None
     wants_progress: bool = False
     # Whom the server may ask something while it works; None where nobody can be asked.
@@ -85,6 +103,13 @@ class ToolCall:
     task: TaskRequest | None = None
     # Whether a prompt or a resource is wanted as the server gives it, and not as the result of a tool.
     is_verbatim: bool = False
+    # Whether the person at the keyboard has agreed to it already.
+    is_confirmed: bool = False
+    notes: CallNotes = msgspec.field(default_factory=CallNotes)
+
+    def but(self, **changes: Any) -> ToolCall:
+        """The same call with something else in it; its notes are the same, too."""
+        return msgspec.structs.replace(self, **changes)
 
 
 class _Kind(msgspec.Struct):
@@ -93,12 +118,23 @@ class _Kind(msgspec.Struct):
     type: Any = None
 
 
-MOST_DIGITS = 4_000
+class _Text(_Kind):
+    """As much of a content block as its words."""
+
+    text: msgspec.Raw = msgspec.Raw(b'""')
+
+
+MOST_DIGITS = 1_000
 COMPLETE = "complete"
 TASK = "task"
+_MOST_KIND_BYTES = 1_024
+_TEXT = msgspec.Raw(b'"text"')
+# A block with nothing but a text, without spaces.
+_BESIDE_TEXT = len('[{"type":"text","text":}]')
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _kinds = msgspec.json.Decoder(list[_Kind]).decode
+_text_blocks = msgspec.json.Decoder(list[_Text]).decode
 _open_blocks = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
@@ -115,20 +151,23 @@ class ToolResult:
     @cached_property
     def members(self) -> dict[str, msgspec.Raw]:
         """The top-level members, each still undecoded."""
-        return _members(self.raw)
+        return _members(self.raw) if len(self.raw) <= SMALL_BYTES else members_of_large(self.raw)
 
     @property
     def is_object(self) -> bool:
         """Whether this is a JSON object at all; nothing else may be asked of what is not."""
         try:
             return isinstance(self.members, dict)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
 
     @cached_property
     def result_type(self) -> str:
         """`complete`, unless the server says that this is something else than the tool's result."""
-        return str(self.member("resultType")) if "resultType" in self.members else COMPLETE
+        kind = self.members.get("resultType")
+        if kind is not None and len(kind) > _MOST_KIND_BYTES:
+            return bytes(kind)[:_MOST_KIND_BYTES].decode("utf-8", "replace")
+        return COMPLETE if kind is None else str(self.member("resultType"))
 
     @property
     def is_complete(self) -> bool:
@@ -190,20 +229,26 @@ class ToolResult:
 
     @cached_property
     def only_block(self) -> Mapping[str, msgspec.Raw]:
-        """The members of the single block, each still undecoded; none where there is not exactly one block."""
+        """The members of the single block, each still undecoded; none where there is not exactly one block, or much beside its text."""
+        content = self.members.get("content", b"[]")
         try:
-            blocks = _open_blocks(self.members.get("content", b"[]"))
+            blocks = _open_blocks(content) if has_few(content, b":") else _one_large_text(content)
         except msgspec.DecodeError:
             return {}
         return blocks[0] if len(blocks) == 1 else {}
 
     @property
     def texts(self) -> list[str]:
-        return [str(block.get("text", "")) for block in self.content if block.get("type") == "text"]
+        """The words of each text block; what is beside them in a block is not decoded."""
+        try:
+            blocks = _text_blocks(self.members.get("content", b"[]"))
+        except msgspec.DecodeError:
+            return [str(block.get("text", "")) for block in self.content if block.get("type") == "text"]
+        return [str(_decoded(block.text)) for block in blocks if block.type == "text"]
 
     @property
     def text_repeats_structure(self) -> bool:
-        """Whether the text says all that the structured content does."""
+        """Whether the text says all that the structured content does; what is too large to compare counts as something else."""
         return self.structured_json is not None and says_the_same(self.texts, self.structured_json)
 
     @cached_property
@@ -221,6 +266,15 @@ def _decoded(text: bytes | msgspec.Raw) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return json.loads(bytes(text), parse_int=_whole_number)
+
+
+def _one_large_text(content: bytes | msgspec.Raw) -> list[dict[str, msgspec.Raw]]:
+    """The block of large content that is one, with little beside its text."""
+    blocks = _text_blocks(content)
+    beside = len(content) - len(blocks[0].text) if len(blocks) == 1 else 0
+    if beside == _BESIDE_TEXT and blocks[0].type == "text":
+        return [{"type": _TEXT, "text": blocks[0].text}]
+    return _open_blocks(content) if 0 < beside <= SMALL_BYTES else []
 
 
 def _whole_number(digits: str) -> float:

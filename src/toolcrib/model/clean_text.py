@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolcrib.model.hidden_characters import HIDDEN, JOINERS, MISPLACED_JOINER, MISPLACED_SELECTOR, SELECTORS
 
 REPLACEMENT = "\ufffd"
 
@@ -10,19 +14,8 @@ _COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 _LINE_END = re.compile(r"\r\n")
 _ANY_LINE_END = re.compile(r"\r\n|\r")
 # Joiners and variation selectors belong to emoji and some scripts; anywhere else they only hide something.
-_JOINERS = "\u200c\u200d"
-_SELECTORS = "\ufe00-\ufe0f"
-_FOREIGN = f"[^\\x00-\\x7f{_JOINERS}{_SELECTORS}]"
-_HIDDEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, the escape among them
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of the text
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"
-    "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff"  # tags and selectors that can carry a whole message unseen
-    "\ud800-\udfff"  # halves of characters, which no encoding can write
-)
-_UNSAFE = re.compile(f"[{_HIDDEN}]|(?<!{_FOREIGN})[{_JOINERS}{_SELECTORS}]|[{_JOINERS}](?!{_FOREIGN})")
-_UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
+_UNSAFE = re.compile(f"[{HIDDEN}]|{MISPLACED_SELECTOR}|{MISPLACED_JOINER}")
+_UNSAFE_IN_JSON = re.compile(f"[{HIDDEN}{JOINERS}{SELECTORS}]")
 
 
 def clean(text: str) -> str:
@@ -40,6 +33,37 @@ def clean_lines(text: str) -> str:
     return _UNSAFE.sub(REPLACEMENT, plain)
 
 
+def clean_words(text: str) -> str:
+    """Words for agents, of one line or several: only what could hide or steer is replaced; what shows stays as it is."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE.sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n")))
+
+
+def cleaned(value: Any) -> Any:
+    """The same for every text in a value made of maps and lists, the keys included; the very value where all are fine."""
+    if isinstance(value, str):
+        return clean_words(value)
+    if isinstance(value, Mapping):
+        return _cleaned_map(value)
+    if isinstance(value, list | tuple):
+        made = [cleaned(item) for item in value]
+        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
+    return value
+
+
+def _cleaned_map(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    made: dict[Any, Any] = {}
+    is_same = True
+    for key, item in value.items():
+        name, shown = cleaned(key), cleaned(item)
+        is_same = is_same and name is key and shown is item
+        while name in made:  # Two names that differ in nothing that shows.
+            name = f"{name}{REPLACEMENT}"
+        made[name] = shown
+    return value if is_same else made
+
+
 def clean_output(written: bytes) -> str:
     """What a program wrote, as lines: a carriage return, with which it would write over a line, begins a new one."""
     return clean_lines(_ANY_LINE_END.sub("\n", written.decode("utf-8", "replace")))
@@ -48,6 +72,13 @@ def clean_output(written: bytes) -> str:
 def clean_json(text: str) -> str:
     """JSON text that means the same, with everything a terminal might obey written as an escape."""
     return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
+
+
+def escape_unsafe(json_text: str) -> str:
+    """JSON text that means the same, with everything that could hide or steer written as an escape; joined emoji stay."""
+    if json_text.isascii() and "\x7f" not in json_text:  # JSON has no other control characters
+        return json_text
+    return _UNSAFE.sub(lambda found: _json_escape(found[0]), json_text)
 
 
 def _is_plain(text: str) -> bool:

@@ -11,6 +11,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from toolcrib.model.effect import Confirm
+from toolcrib.model.peer import FROM_PEER
+from toolcrib.model.sandbox import Sandbox
 from toolcrib.model.sign_in_options import SignInOptions
 from toolcrib.model.site import Site
 
@@ -20,6 +23,8 @@ BUILT_IN_SERVER = "toolcrib"
 FROM_REGISTRY = "registry"
 # The source of a server that nobody approved yet: it was only proposed.
 FROM_PROPOSAL = "proposal"
+# The source of a server that came with a project's folder, in a file that a person has trusted.
+FROM_PROJECT = "project"
 # The contract of external endpoints: their tools get names of their own, and stand-ins while they can't be read.
 REMOTE_MCP: Literal["remote-mcp"] = "remote-mcp"
 
@@ -35,6 +40,9 @@ Sampling = Literal["ask", "allow", "deny"]
 SAMPLINGS: tuple[Sampling, ...] = ("ask", "allow", "deny")
 Elicitation = Literal["allow", "deny"]
 ELICITATIONS: tuple[Elicitation, ...] = ("allow", "deny")
+# What happens to a tool whose definition changed: a person reviews it first, or it is used and a warning is given.
+OnChange = Literal["review", "warn"]
+ON_CHANGES: tuple[OnChange, ...] = ("review", "warn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class StdioLaunch:
     env_file: str | None = None
     pass_env: tuple[str, ...] = ()
     cwd: str | None = None
+    sandbox: Sandbox | None = None
 
     @property
     def transport(self) -> Transport:
@@ -65,9 +74,13 @@ class RemoteLaunch:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     transport: Transport = "http"
     is_transport_guessed: bool = field(default=False, compare=False, repr=False)
+    # Where its name led when that was checked; empty where nobody checks that. No other address is connected to then.
+    addresses: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 Launch = StdioLaunch | RemoteLaunch
+# What we found out about a launch, beside what the entry says.
+_NO_PART_OF_LAUNCH = frozenset({"is_transport_guessed", "addresses"})
 
 
 def likely_transport(url: str) -> Transport:
@@ -126,6 +139,9 @@ class ServerSpec:
     # None: as for all servers.
     sampling: Sampling | None = None
     elicitation: Elicitation = "allow"
+    # None: as for all servers.
+    on_change: OnChange | None = None
+    confirm: Confirm | None = None
     oauth: SignInOptions = field(default_factory=SignInOptions)
     # Not from the entry but from the workspace that offers it (`config/binding`): for whom it is launched, which of the
     # processes of this launch is meant, and whether each session has one of its own.
@@ -137,6 +153,11 @@ class ServerSpec:
     def is_foreign(self) -> bool:
         """Whether nobody configured this server so: it was only found or proposed, or a caller signs in on its own."""
         return self.origin.source in (FROM_REGISTRY, FROM_PROPOSAL, GIVEN_AUTH)
+
+    @property
+    def is_configured_by_user(self) -> bool:
+        """Whether the entry is in a file of the user, here or of an AI client; one of a project came with somebody else's folder."""
+        return not self.is_foreign and self.origin.source not in (FROM_PROJECT, FROM_PEER)
 
     def call_seconds(self, tool: str) -> float | None:
         """How long a call of this tool may take, where the entry says so: for the tool itself, else for all."""
@@ -156,7 +177,9 @@ class ServerSpec:
 
         What is known of a server belongs to this key: entries that launch the same thing are the same server.
         """
-        launch = {name: value for name, value in asdict(self.launch).items() if name != "is_transport_guessed"}
+        launch = {name: value for name, value in asdict(self.launch).items() if name not in _NO_PART_OF_LAUNCH}
+        if launch.get("sandbox", "") is None:
+            del launch["sandbox"]  # so that the keys of all others stay as they were
         # Two accounts on one address may be shown different tools.
         account = [self.oauth.account] if self.oauth.account else []
         text = json.dumps([self.launch.transport, launch, *account], sort_keys=True, default=list)

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from toolcrib.model.clean_name import clean_name
+from toolcrib.model.clean_text import cleaned
+from toolcrib.model.data_flow import DataFlow, data_flows_of
+from toolcrib.model.effect import Effect, effect_of
 from toolcrib.model.items import (
     ItemKind,
     item_annotations,
@@ -26,7 +30,10 @@ SUMMARY_CHARACTERS = 120
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool; `definition` is the server's own and is never rewritten. Other kinds read as if they were tools."""
+    """One tool; `definition` is the server's own and is never rewritten. Other kinds read as if they were tools.
+
+    What callers see of it is `shown`, and all that is read from here comes from it, but for `accepts` and `fingerprint`.
+    """
 
     server: str
     name: str
@@ -53,18 +60,24 @@ class Tool:
         vars(other).update(server=server, name=name)
         return other
 
+    @cached_property
+    def shown(self) -> Mapping[str, Any]:
+        """The definition without anything that hides or steers; the very same where there is nothing of the kind."""
+        shown: Mapping[str, Any] = cleaned(self.definition)
+        return shown
+
     @property
     def title(self) -> str:
         if self.kind != "tool":
-            return item_title(self.definition)
+            return item_title(self.shown)
         annotations = self._mapping("annotations")
-        return _text(self.definition.get("title")) or _text(annotations.get("title"))
+        return _text(self.shown.get("title")) or _text(annotations.get("title"))
 
     @property
     def description(self) -> str:
         if self.kind != "tool":
-            return item_description(self.kind, self.definition)
-        return _text(self.definition.get("description"))
+            return item_description(self.kind, self.shown)
+        return _text(self.shown.get("description"))
 
     @cached_property
     def summary(self) -> str:
@@ -73,7 +86,21 @@ class Tool:
 
     @property
     def input_schema(self) -> Mapping[str, Any]:
-        return self._mapping("inputSchema") if self.kind == "tool" else item_schema(self.kind, self.definition)
+        return self._mapping("inputSchema") if self.kind == "tool" else item_schema(self.kind, self.shown)
+
+    @property
+    def accepts(self) -> Mapping[str, Any]:
+        """The input schema to the letter, which arguments have to fit."""
+        if self.kind != "tool":
+            return item_schema(self.kind, self.definition)
+        given = self.definition.get("inputSchema")
+        return given if isinstance(given, Mapping) else {}
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """The names of the arguments that its schema has."""
+        named = self.accepts.get("properties")
+        return frozenset(named) if isinstance(named, Mapping) else frozenset()
 
     @property
     def output_schema(self) -> Mapping[str, Any]:
@@ -84,13 +111,30 @@ class Tool:
         return self._mapping("annotations") if self.kind == "tool" else item_annotations()
 
     @cached_property
+    def effect(self) -> Effect:
+        """What a call of it may do, by the server's own name for it and its hints; the name given to it here does not count."""
+        return (
+            "read"
+            if self.kind != "tool"
+            else effect_of(clean_name(_text(self.definition.get("name"))), self.annotations, self.server)
+        )
+
+    @cached_property
+    def data_flows(self) -> frozenset[DataFlow]:
+        """What a call of it brings in, and whether it can carry something away."""
+        parameters = self.accepts.get("properties")
+        return data_flows_of(
+            self.server, self.name, self.annotations, parameters if isinstance(parameters, Mapping) else {}
+        )
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the whole definition, independent of key order."""
         text = json.dumps(self.definition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
-        value = self.definition.get(key)
+        value = self.shown.get(key)
         return value if isinstance(value, Mapping) else {}
 
 

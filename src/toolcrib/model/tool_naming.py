@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolcrib.model.clean_name import clean_address, clean_name
+from toolcrib.model.items import PROMPT, name_on_server
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 
@@ -33,15 +35,29 @@ def external_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
 
 def public_name(name: str, spec: ServerSpec) -> str:
     """The name we give a tool that its server calls `name`."""
-    return f"{spec.prefix}{name}{SUFFIX if spec.contract else ''}"
+    return f"{spec.prefix}{clean_name(name)}{SUFFIX if spec.contract else ''}"
 
 
 def public_tool(tool: Tool, spec: ServerSpec, own_name: str = "") -> Tool:
-    """The tool as callers meet it; items keep their names, for these say which server they are of."""
+    """The tool as callers meet it; items get no prefix, for they are found by what their server calls them."""
+    name = shown_name(tool)
     if tool.kind != "tool":
-        return tool
-    prefixed = tool.renamed(server=tool.server, name=spec.prefix + tool.name) if spec.prefix else tool
+        return _called(tool, name)
+    prefixed = _called(tool, spec.prefix + name)
     return external_tool(prefixed, spec, own_name) if spec.contract else prefixed
+
+
+def shown_name(tool: Tool) -> str:
+    """What the server calls it, as far as it may be shown."""
+    if tool.kind == "tool":
+        return clean_name(tool.name)
+    own = name_on_server(tool.kind, tool.name)
+    before = tool.name.removesuffix(own)
+    return before + (clean_name(own) if before == PROMPT else clean_address(own))
+
+
+def _called(tool: Tool, name: str) -> Tool:
+    return tool if name == tool.name else tool.renamed(server=tool.server, name=name)
 
 
 def fallback_tools(spec: ServerSpec) -> list[Tool]:

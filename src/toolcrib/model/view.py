@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcrib.model.effect import Effect
 from toolcrib.model.items import ItemKind
 from toolcrib.model.status import ServerStatus
 
@@ -21,6 +22,8 @@ class ServerSummary:
     status: ServerStatus
     title: str = ""
     transport: str = "stdio"
+    # Tools, prompts and resources that a person has to look at first.
+    waiting_count: int = 0
     # Worked out only where somebody asks: lists of a thousand servers are made often.
     configure: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
 
@@ -32,7 +35,10 @@ class ServerSummary:
 
 @dataclass(frozen=True, slots=True)
 class ToolSummary:
-    """A tool in a list; `reason` says why it may not be used."""
+    """A tool in a list; `reason` says why it may not be used, and `waits` that a person has to look at it first.
+
+    Of what is `unreviewed` nobody agreed to the words: it waits, was rejected, or is off besides.
+    """
 
     server: str
     name: str
@@ -41,6 +47,8 @@ class ToolSummary:
     tags: tuple[str, ...] = ()
     reason: str = ""
     kind: ItemKind = "tool"
+    waits: bool = False
+    unreviewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +121,5 @@ class ToolDetails:
     not_checked: str = ""
     reason: str = ""
     kind: ItemKind = "tool"
+    # What a call may do.
+    effect: Effect = "write"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolcrib.model.availability import ENABLED, Availability
+from toolcrib.model.effect import Effect
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.tool import Tool
 
@@ -19,10 +20,17 @@ class VisibleTool:
     availability: Availability = ENABLED
     tags: tuple[str, ...] = ()
     spec: ServerSpec | None = None
+    # Whether a person confirms each call, where a rule says so.
+    confirm: bool | None = None
 
     @property
     def enabled(self) -> bool:
         return self.availability.is_callable
+
+    @property
+    def effect(self) -> Effect:
+        """What a call of it may do."""
+        return self.tool.effect
 
     @property
     def is_fallback(self) -> bool:

@@ -50,7 +50,7 @@ def unmatched(
 
 def exposed_definition(name: str, visible: VisibleTool) -> dict[str, Any]:
     """A tool as peers see it, in our card and in our list: both must have the same fingerprint."""
-    given = visible.tool.definition
+    given = visible.tool.shown
     shown = {key: given[key] for key in _SHOWN if given.get(key) is not None}
     return {"name": name, "inputSchema": {"type": "object"}, **shown}
 

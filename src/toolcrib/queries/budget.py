@@ -8,7 +8,7 @@ from math import prod
 
 import msgspec
 
-from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
+from toolcrib.model.advice import SWITCHED_OFF
 from toolcrib.model.tool import summarize
 from toolcrib.model.view import SearchHit
 from toolcrib.queries.json_forms import short_hit
@@ -83,20 +83,20 @@ def search_note(
     pending: int,
     server: str | None,
     enabled: bool = True,
-    is_empty: bool = False,
+    none_at_all: str = "",
     near: Sequence[str] = (),
     unread: Sequence[str] = (),
     elsewhere: Sequence[str] = (),
 ) -> str:
     """What the caller should know beside the hits; usually nothing.
 
-    `is_empty` is a gateway without any server. `near` are the domains closest to a query that nothing fits, `unread` the
+    `none_at_all` says why there is no server for the caller, where there is none. `near` are the domains closest to a query that nothing fits, `unread` the
     servers whose tools could not be read, `elsewhere` servers of registries that may fit.
     """
     if not enabled:
         return SWITCHED_OFF
-    if is_empty:
-        return NO_SERVERS
+    if none_at_all:
+        return none_at_all
     notes = []
     if not found:
         where = f" on server {server}" if server else ""

@@ -85,6 +85,8 @@ def _rendered(found: ToolDetails, lengths: _Lengths) -> tuple[dict[str, Any], bo
         "examples": list(found.examples),
         "returns": found.returns,
         "annotations": "" if found.kind != "tool" else _hints(found),
+        # The other two are not worth their tokens.
+        "effect": found.effect if found.effect == "destructive" else "",
         "notChecked": f"arguments are not checked before the call: {found.not_checked}" if found.not_checked else "",
         "enabled": None if found.enabled else False,
     }

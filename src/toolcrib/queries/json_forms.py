@@ -6,7 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.errors import ToolExecutionError
+from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.call import ExecutionError
+from toolcrib.model.clean_text import cleaned
 from toolcrib.model.items import ItemKind
 from toolcrib.model.view import Parameter, SearchAnswer, SearchHit, ServerSummary, ToolDetails, ToolSummary
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:  # only names of types: searching brings numpy along
     from toolcrib.search.explain import Explanation
 
 Answer = dict[str, Any]
+_NAMED = frozenset({"server", "tool"})
 
 
 def search_json(answer: SearchAnswer) -> Answer:
@@ -44,13 +48,14 @@ def short_hit(hit: SearchHit) -> Answer:
 
 def server_json(server: ServerSummary) -> Answer:
     """One server, without how it may be reached."""
-    return {
+    rendered: Answer = {
         "name": server.name,
         "description": server.description,
         "toolCount": server.tool_count,
         "enabledCount": server.enabled_count,
         "status": server.status.state,
     }
+    return {**rendered, "waitingForReview": server.waiting_count} if server.waiting_count else rendered
 
 
 def tool_json(tool: ToolSummary) -> Answer:
@@ -70,6 +75,7 @@ def details_json(details: ToolDetails) -> Answer:
         "examples": list(details.examples),
         "enabled": details.enabled,
         "tags": list(details.tags),
+        "effect": details.effect,
         "definition": dict(details.definition),
     }
     optional = {
@@ -97,7 +103,11 @@ def parameter_json(parameter: Parameter) -> Answer:
 def failure_json(error: ExecutionError) -> Answer:
     """An execution that failed, with what to do next."""
     body = {"code": error.code, "message": error.message, "server": error.server, "tool": error.tool}
-    return {"success": False, "error": without_empty({**body, "hint": error.hint, **error.details})}
+    told = without_empty({**body, "hint": error.hint, **error.details})
+    # What a tool itself answers passes as it came; our own words may repeat what a client said.
+    is_tools = error.code == ToolExecutionError.code
+    told = {key: value if is_tools and key not in _NAMED else cleaned(value) for key, value in told.items()}
+    return {"success": False, "error": REDACTOR.known_in(told)}
 
 
 def without_empty(values: Mapping[str, Any]) -> Answer:

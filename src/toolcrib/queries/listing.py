@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
+from math import ceil
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
+from toolcrib.model.advice import SWITCHED_OFF, no_servers
+from toolcrib.model.caller import EVERYTHING, Rights
 from toolcrib.model.server import BUILT_IN_SERVER
 from toolcrib.model.token_estimate import estimated_tokens
 from toolcrib.model.tool import summarize
@@ -27,6 +29,8 @@ REASON_CHARACTERS = 200
 # With fewer summaries than these, names of all the others are not worth their room.
 LEAST_SUMMARIES = 8
 LIST_MORE = "list_more"
+# So many servers are named of which something waits for a person.
+MOST_NAMED = 5
 
 T = TypeVar("T", ServerSummary, ToolSummary)
 
@@ -46,11 +50,16 @@ class _Page(Generic[T]):
         return len(self.entries) == self.total
 
 
-def server_list(found: Sequence[ServerSummary], *, enabled: bool) -> Answer:
+def server_list(found: Sequence[ServerSummary], *, enabled: bool, rights: Rights = EVERYTHING) -> Answer:
     """The answer to `list_mcp_servers`."""
     if not enabled or not found:
-        return {"servers": [], "note": NO_SERVERS if enabled else SWITCHED_OFF}
-    page = _packed(found, _broken_first(found), SERVERS_TOKENS, _server, _short_server)
+        return {"servers": [], "note": no_servers(rights) if enabled else SWITCHED_OFF}
+    note = review_note({one.name: one.waiting_count for one in found})
+    page = _packed(found, _broken_first(found), SERVERS_TOKENS - _room_for(note), _server, _short_server)
+    return _with_note(_servers_answer(page), note)
+
+
+def _servers_answer(page: _Page[ServerSummary]) -> Answer:
     answer: Answer = {"servers": page.entries}
     if page.is_whole:
         return answer
@@ -67,9 +76,33 @@ def server_list(found: Sequence[ServerSummary], *, enabled: bool) -> Answer:
     return answer
 
 
-def tool_list(server: str, found: Sequence[ToolSummary], trouble: str = "") -> Answer:
-    """The answer to `list_tools`; `trouble` says why nothing is known."""
-    page = _packed(found, found, TOOLS_TOKENS, _tool, _short_tool)
+def tool_list(server: str, found: Sequence[ToolSummary], trouble: str = "", waiting: int = 0) -> Answer:
+    """The answer to `list_tools`; `trouble` says why nothing is known, and `waiting` how many a person has to look at."""
+    note = review_note({server: waiting})
+    return _with_note(_tools_answer(server, found, trouble, TOOLS_TOKENS - _room_for(note)), note)
+
+
+def review_note(waiting: Mapping[str, int]) -> str:
+    """How much of which servers a person has to look at first, in our own words only."""
+    named = [f"{count} of {server}" for server, count in waiting.items() if count]
+    return f"Changed or new, and waiting for a person's review (`toolcrib approvals`): {_few(named)}." if named else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more servers" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _room_for(note: str) -> int:
+    return ceil(_cost(note)) + 1 if note else 0
+
+
+def _with_note(answer: Answer, note: str) -> Answer:
+    return {**answer, "note": f"{answer['note']} {note}" if "note" in answer else note} if note else answer
+
+
+def _tools_answer(server: str, found: Sequence[ToolSummary], trouble: str, tokens: int) -> Answer:
+    page = _packed(found, found, tokens, _tool, _short_tool)
     answer: Answer = {"server": server, "tools": page.entries}
     if trouble:
         return {**answer, "note": trouble}

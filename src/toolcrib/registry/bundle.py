@@ -30,6 +30,7 @@ _BLOCK = 1024 * 1024
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(NotImplementedError, RuntimeError, EOFError, OSError),
+    *(ValueError, IndexError),
 )
 # What a bundle may start besides a program of its own.
 RUNTIMES = ("node", "python", "python3", "uv")

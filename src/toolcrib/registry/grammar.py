@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, urlsplit
 
+from toolcrib.config.dangerous_variables import dangerous_variables
 from toolcrib.registry.recipe import Refused
 
 _LONGEST_IDENTIFIER = 255
@@ -25,14 +26,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# Variables that decide which code a program loads, or where a runtime fetches it from.
-_LOADING = re.compile(
-    r"PATH|HOME|SHELL|IFS|ENV|BASH_ENV|LD_\w+|DYLD_\w+|NODE_(OPTIONS|PATH)|PYTHON(PATH|HOME|STARTUP|INSPECT|USERBASE)"
-    r"|PERL5?(LIB|OPT)|RUBY(LIB|OPT)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|CORECLR_\w+|GIT_(SSH|CONFIG|EXEC|ASKPASS|PROXY)\w*"
-    r"|NPM_CONFIG_\w+|UV_\w+|PIP_\w+|NUGET_\w+|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS\w*)|SSL_CERT_(FILE|DIR)|NODE_(EXTRA_CA_CERTS|TLS_\w+)"
-    r"|(HTTP|HTTPS|ALL|NO)_PROXY",
-    re.IGNORECASE,
-)
 # The domain of each kind's public home, in parts.
 _HOMES = {"npm": ("npmjs", "org"), "pypi": ("pypi", "org"), "nuget": ("nuget", "org")}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -91,7 +84,7 @@ def variable(name: str) -> str:
     """The name of an environment variable that a server may ask for."""
     if len(name) > _LONGEST_NAME or not _VARIABLE.fullmatch(name):
         raise Refused(f"{shown(name)} is not the name of an environment variable")
-    if _LOADING.fullmatch(name):
+    if dangerous_variables([name]):
         raise Refused(f"it wants to set {name}, which changes what programs load")
     return name
 

@@ -43,10 +43,10 @@ def describe(
         signature=line,
         enabled=enabled,
         tags=tuple(tags),
-        examples=tuple(examples(tool.definition)),
+        examples=tuple(examples(tool.shown)),
         returns=returns,
         definition=tool.definition,
-        made_up_example=made_up_example(tool.definition),
+        made_up_example=made_up_example(tool.shown),
         fields=said.inner,
         annotations=_hints(tool.annotations),
         is_whole=said.is_whole
@@ -55,6 +55,7 @@ def describe(
         not_checked=why_unusable(tool.input_schema),
         reason=reason,
         kind=tool.kind,
+        effect=tool.effect,
     )
 
 

@@ -1,4 +1,4 @@
-"""Who may use the HTTP face: whoever holds the one token, or whoever shows a token of an issuer that is trusted."""
+"""Who may use the HTTP face: whoever holds the one token or one made for them, or shows a token of an issuer that is trusted."""
 
 from __future__ import annotations
 
@@ -8,18 +8,29 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken, principal_components
+from mcp.server.auth.provider import AccessToken
 from starlette.routing import Route
+from starlette.types import Scope
+
+from toolcrib.model.caller import EVERYTHING, Rights
+
+_IN_SCOPE = "toolcrib.principal"
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody that an issuer vouches for, and the client that acts for them."""
+    """Somebody that an issuer vouches for, and the client that acts for them.
+
+    `rights` and the `profile` of that name are what they may do. The holder of a named token may use the MCP endpoints only.
+    """
 
     issuer: str
     subject: str
     client: str
     scopes: frozenset[str] = frozenset()
+    rights: Rights = EVERYTHING
+    profile: str = ""
+    is_named_token: bool = False
 
 
 class NotAdmitted(Exception):
@@ -42,6 +53,9 @@ class Admission(Protocol):
     async def admit(self, authorization: str) -> Principal | None:
         """Who asks; None where nobody in particular is known. Raises NotAdmitted."""
 
+    def is_admitted(self, principal: Principal) -> bool:
+        """Whether somebody who was admitted may still listen to what began then."""
+
 
 class Anybody:
     """For programs that check themselves who calls."""
@@ -50,6 +64,9 @@ class Anybody:
 
     async def admit(self, _: str) -> None:
         return None
+
+    def is_admitted(self, _: Principal) -> bool:
+        return True
 
 
 class SharedToken:
@@ -65,6 +82,9 @@ class SharedToken:
         if not given or not hmac.compare_digest(given.encode(), self._token):
             message = "a bearer token is needed; it is in the state folder's file 'token'"
             raise NotAdmitted(401, message, {"www-authenticate": "Bearer"})
+
+    def is_admitted(self, _: Principal) -> bool:
+        return True
 
 
 def bearer_token(authorization: str) -> str:
@@ -85,10 +105,16 @@ def as_sdk_user(principal: Principal) -> AuthenticatedUser:
     return AuthenticatedUser(known)
 
 
+def with_principal(scope: Scope, principal: Principal) -> Scope:
+    """The scope of a request that is from somebody, for the SDK and for us."""
+    return {**scope, "user": as_sdk_user(principal), _IN_SCOPE: principal}
+
+
 def principal_of(request: Any) -> Principal | None:
     """Who a request is from, where an issuer vouches for somebody."""
-    user = None if request is None else request.scope.get("user")
-    if not isinstance(user, AuthenticatedUser):
-        return None
-    client, issuer, subject = principal_components(user.access_token)
-    return Principal(issuer or "", subject or "", client, frozenset(user.scopes))
+    return None if request is None else principal_in(request.scope)
+
+
+def principal_in(scope: Scope) -> Principal | None:
+    found = scope.get(_IN_SCOPE)
+    return found if isinstance(found, Principal) else None

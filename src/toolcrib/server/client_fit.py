@@ -9,6 +9,9 @@ import msgspec
 from toolcrib.clients.display import ClientDisplay
 from toolcrib.model.call import ToolResult
 
+# As text, less than that may be copied a few times.
+_LARGE_BYTES = 1024 * 1024
+
 _encode = msgspec.json.Encoder().encode
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -20,8 +23,15 @@ def fitted(result: ToolResult, display: ClientDisplay) -> ToolResult:
         return result
     if result.text_repeats_structure:
         return _without_structured(result, [])
+    if _is_left_out(structured, display):
+        return result
     # Where structuredContent takes the place of the content, the content has to hold both.
     return result if display.shows == "both" else _without_structured(result, [_text_block(structured)])
+
+
+def _is_left_out(structured: bytes, display: ClientDisplay) -> bool:
+    """Whether a handle will take its place in any case: as text it would be copied again and again for that."""
+    return len(structured) > _LARGE_BYTES and display.max_bytes is not None and len(structured) > display.max_bytes
 
 
 def fitted_members(members: Mapping[str, msgspec.Raw], display: ClientDisplay) -> dict[str, msgspec.Raw]:

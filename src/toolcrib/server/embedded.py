@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -23,7 +24,11 @@ class MCPDiscoveryServer:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self.meta_tools = MetaTools(gateway)
-        self.sdk_server = build_server(self.meta_tools, instructions=gateway_instructions(gateway))
+        self.sdk_server = build_server(
+            self.meta_tools,
+            instructions=gateway_instructions(gateway),
+            instructions_for=partial(gateway_instructions, gateway),
+        )
 
     @asynccontextmanager
     async def asgi_app(self, *, token: str | None, hosts: Iterable[str] = ()) -> AsyncIterator[ASGIApp]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from toolcrib.model.asking import TASKS_EXTENSION
+from toolcrib.model.caller import EVERYTHING, Rights
 from toolcrib.model.reading import Era
 from toolcrib.server.definitions import META_TOOLS, TOOLS_TTL_MS
 from toolcrib.server.identity import COMPLETE, SERVER_INFO, STAMP
@@ -21,23 +23,31 @@ _encode = msgspec.json.Encoder().encode
 class Native(Protocol):
     """Whoever answers the methods for prompts and resources."""
 
-    def capabilities(self) -> dict[str, Any]: ...
+    def capabilities(self, rights: Rights, /) -> dict[str, Any]: ...
 
-    def methods(self, era: Era, /) -> frozenset[str]: ...
+    def methods(self, era: Era, rights: Rights, /) -> frozenset[str]: ...
 
 
 class FixedAnswers:
     """What we answer to the handshake, to `server/discover` and to `tools/list`.
 
-    Only what else is offered depends on when a client comes; `native` says it.
+    Only what else is offered depends on when a client comes, and on its rights; `native` says it.
     """
 
-    def __init__(self, instructions: str, native: Native | None = None) -> None:
+    def __init__(
+        self,
+        instructions: str,
+        native: Native | None = None,
+        tools: Sequence[Mapping[str, Any]] = META_TOOLS,
+        *,
+        rights: Callable[[], Rights] = lambda: EVERYTHING,
+    ) -> None:
+        self._rights = rights
         self._instructions = instructions
         self._native = native
-        tools = {"tools": META_TOOLS}
-        self.legacy_tools = _encode(tools)
-        self.modern_tools = _cacheable(tools, TOOLS_TTL_MS)
+        listed = {"tools": tools}
+        self.legacy_tools = _encode(listed)
+        self.modern_tools = _cacheable(listed, TOOLS_TTL_MS)
 
     @property
     def discovered(self) -> bytes:
@@ -47,10 +57,10 @@ class FixedAnswers:
 
     def methods(self, era: Era) -> frozenset[str]:
         """The methods that are answered besides those of every connection."""
-        return frozenset() if self._native is None else self._native.methods(era)
+        return frozenset() if self._native is None else self._native.methods(era, self._rights())
 
     def _about(self) -> dict[str, Any]:
-        more = {} if self._native is None else self._native.capabilities()
+        more = {} if self._native is None else self._native.capabilities(self._rights())
         return {"capabilities": {**CAPABILITIES, **more}, "instructions": self._instructions}
 
     def initialized(self, wanted_version: str) -> bytes:

@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from toolcrib.errors import ConfigurationError, Problem
-from toolcrib.server.admission import Admission, NotAdmitted, Principal, as_sdk_user
+from toolcrib.server.admission import Admission, NotAdmitted, Principal, with_principal
+from toolcrib.server.while_admitted import serve_while
 from toolcrib.storage.kept_secret import kept_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -52,8 +53,16 @@ class Guard:
                 answer = JSONResponse({"error": refusal.message}, refusal.status, refusal.headers)
                 await answer(scope, receive, send)
                 return
-            scope = scope if principal is None else {**scope, "user": as_sdk_user(principal)}
+            if principal is not None:
+                await self._serve(principal, with_principal(scope, principal), receive, send)
+                return
         await self._app(scope, receive, send)
+
+    async def _serve(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        if not principal.is_named_token:
+            await self._app(scope, receive, send)
+            return
+        await serve_while(lambda: self._admission.is_admitted(principal), self._app, scope, receive, send)
 
     async def _admit(self, headers: Headers, method: str, path: str) -> Principal | None:
         if not self._is_served(headers.get("host", "").lower()):

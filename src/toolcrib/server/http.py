@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
-from toolcrib.server.admission import Admission, Anybody, SharedToken
+from toolcrib.server.admission import Admission, Anybody, SharedToken, principal_in
 from toolcrib.server.checked_body import CheckedBody
 from toolcrib.server.drain import LEAVING_SECONDS, Doorway
 from toolcrib.server.event_store import SessionEvents
@@ -116,7 +116,12 @@ class BesideMcp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # As a router sees it: below the path at which somebody else's program has us.
         is_ours = scope["type"] == "http" and any(route.matches(scope)[0] != Match.NONE for route in self._routes)
-        await (self._router if is_ours else self._app)(scope, receive, send)
+        known = principal_in(scope) if is_ours else None
+        app = _not_for_tokens if known is not None and known.is_named_token else self._router
+        await (app if is_ours else self._app)(scope, receive, send)
+
+
+_not_for_tokens = JSONResponse({"error": "this token is for the MCP endpoint only"}, 403)
 
 
 async def _health(_: Request) -> JSONResponse:

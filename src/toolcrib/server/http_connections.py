@@ -19,11 +19,14 @@ _TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-lengt
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections are served at once, and how long the head and the body of a request may take."""
+    """How many connections are served at once, how long the head and the body of a request may take, and how long a client
+    may leave unread what it is sent.
+    """
 
     connections: int = 512
     head_seconds: float = 10.0
     body_seconds: float = 60.0
+    unread_seconds: float = 60.0
 
 
 class House:
@@ -77,6 +80,8 @@ class BoundedConnection(H11Protocol):
         self._house = house
         limits = house.limits()
         self._seconds: Mapping[Any, float] = {h11.IDLE: limits.head_seconds, h11.SEND_BODY: limits.body_seconds}
+        self._unread_seconds = limits.unread_seconds
+        self._unread: asyncio.TimerHandle | None = None
         self._watched: Any = None
         self._clock: asyncio.TimerHandle | None = None
         self._has_asked = False
@@ -92,9 +97,24 @@ class BoundedConnection(H11Protocol):
             self.app = self._house.refusal
         self._watch()
 
+    def pause_writing(self) -> None:
+        """The client takes nothing for now; what waits for it must not stay in our memory for ever."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._unread_seconds, self.cut_off)
+
+    def resume_writing(self) -> None:
+        self._stop_waiting_for_reader()
+        super().resume_writing()
+
+    def _stop_waiting_for_reader(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._house.leave(self)
         self._stop_clock()
+        self._stop_waiting_for_reader()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -36,7 +36,7 @@ class HttpListening:
             self._telling.add(task)
             task.add_done_callback(self._told)
 
-        client = ListeningClient(self._native, request, tell, lists=self._native.lists_told())
+        client = ListeningClient(self._native, request, tell, lists=self._native.lists_told(request.caller.rights))
         connection.state[_STATE] = client
         connection.exit_stack.push_async_callback(client.close)
         return client
@@ -45,7 +45,10 @@ class HttpListening:
         """The answer to `resources/subscribe` and `resources/unsubscribe`."""
         require(isinstance(params.uri, str))
         client = self.greet(connection, request)
-        await (client.subscribe if method == SUBSCRIBE else client.unsubscribe)(params.uri)
+        if method == SUBSCRIBE:
+            await client.subscribe(params.uri, request)
+        else:
+            await client.unsubscribe(params.uri)
         return {}
 
     def _told(self, task: asyncio.Task[None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -57,8 +57,8 @@ class InputRounds:
     ) -> Members:
         """The answer to one request: the tool's result, or what the client has to find out first."""
         who = (caller.key, caller.session)
-        binding = binding_of(*who, self._gateway.launch_key(asked.server), asked.server, asked.tool)
-        state = None if client.state is None else self._states.open(client.state, binding)
+        binding = partial(self._binding, asked, who)
+        state = None if client.state is None else self._states.open(client.state, binding())
         if state is not None and state.kind == "parked":
             answer = await self.parked.go_on(state.value, client.responses, listener)
             return self._told(answer, asked, binding)
@@ -69,19 +69,24 @@ class InputRounds:
             return self._told(await running(away, listener), asked, binding)
         return self._told(await self.parked.run(who, away, running, listener), asked, binding)
 
-    def _told(self, answer: Members | str | None, asked: ExecutionRequest, binding: bytes) -> Members:
+    def _binding(self, asked: ExecutionRequest, who: tuple[str, str]) -> bytes:
+        """What a state is good for: nobody agreed to the same call with other arguments."""
+        arguments = msgspec.json.encode(asked.arguments, order="sorted").decode()
+        return binding_of(*who, self._gateway.launch_key(asked.server), asked.server, asked.tool, arguments)
+
+    def _told(self, answer: Members | str | None, asked: ExecutionRequest, binding: Callable[[], bytes]) -> Members:
         """An answer as it is; a call that waits is told by its questions, and one that is gone by an error."""
         if answer is None:
             lost = OutcomeUnknown("this call does not wait for answers any more", hint=OUTCOME_UNKNOWN)
             failure = failure_json(ExecutionError.of(lost, asked.server, asked.tool))
             return render.text_result(failure, is_error=True)
         if isinstance(answer, str):
-            state = self._states.seal("parked", answer, binding)
+            state = self._states.seal("parked", answer, binding())
             return _asking(self.parked.questions(answer)) | {"requestState": msgspec.Raw(_encode(state))}
         given = answer.get("requestState") if "resultType" in answer else None
         if given is None:
             return answer
-        state = self._states.seal("relayed", msgspec.json.decode(given), binding)
+        state = self._states.seal("relayed", msgspec.json.decode(given), binding())
         return answer | {"requestState": msgspec.Raw(_encode(state))}
 
 

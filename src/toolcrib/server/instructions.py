@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
 from toolcrib.gateway import Gateway
-from toolcrib.model.advice import NO_SERVERS, SWITCHED_OFF
+from toolcrib.model.advice import SWITCHED_OFF, no_servers
+from toolcrib.model.caller import EVERYTHING, LIBRARY, Rights
 from toolcrib.model.token_estimate import estimated_tokens
 from toolcrib.server.definitions import MOST_INSTRUCTION_TOKENS
 
@@ -25,20 +27,27 @@ SEE_ALL = "list_mcp_servers shows all."
 TopicsOf = Callable[[str], Sequence[str]]
 
 
-def instructions(servers: Sequence[str], topics_of: TopicsOf, *, enabled: bool = True) -> str:
+def instructions(
+    servers: Sequence[str], topics_of: TopicsOf, *, enabled: bool = True, rights: Rights = EVERYTHING
+) -> str:
     """The text for these servers: every name that fits, then what each server is about while there is room."""
     if not enabled or not servers:
-        return f"{NOTHING_YET} {NO_SERVERS if enabled else SWITCHED_OFF}"
+        return f"{NOTHING_YET} {no_servers(rights) if enabled else SWITCHED_OFF}"
     named, room = _named(servers, MOST_INSTRUCTION_TOKENS - estimated_tokens(f"{PURPOSE} Servers: ."))
     more = len(servers) - len(named)
     tail = f" and {more} more; {SEE_ALL}" if more else "."
     return f"{PURPOSE} Servers: {', '.join(_with_topics(named, topics_of, 0 if more else room))}{tail}"
 
 
-def gateway_instructions(gateway: Gateway) -> str:
-    """The text for what is behind this gateway now; it is fixed for the life of a process."""
-    names = [server.name for server in gateway.settings.servers if server.enabled]
-    return instructions(names, lambda name: gateway.topics([name], MOST_TOPICS + 1), enabled=gateway.settings.enabled)
+def gateway_instructions(gateway: Gateway, rights: Rights = EVERYTHING) -> str:
+    """The text for what is behind this gateway now, for whoever has these rights; it is fixed for the life of a process."""
+    caller = replace(LIBRARY, rights=rights)
+    names = [server.name for server in gateway.settings.servers if server.enabled and rights.may_see(server.name)]
+
+    def topics_of(server: str) -> Sequence[str]:
+        return gateway.topics([server], MOST_TOPICS + 1, caller=caller)
+
+    return instructions(names, topics_of, enabled=gateway.settings.enabled, rights=rights)
 
 
 def _named(servers: Sequence[str], room: float) -> tuple[list[str], float]:

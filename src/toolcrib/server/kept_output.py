@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 from toolcrib.server.session_journal import FileJournal, Progress
-from toolcrib.wire.jsonrpc import Json
+from toolcrib.wire.jsonrpc import Json, line_of
 from toolcrib.wire.pipe_size import make_pipe_roomy
 
 # Of a longer line only the end is kept: copying all of it would cost as much as sending it. Where its beginning is lost
@@ -67,7 +67,7 @@ class KeptOutput:
         """Put a line where it is safe; it is sent as soon as the journal knows what it settles."""
         if self._is_lost:
             return
-        line = b"".join((*parts, b"\n"))
+        line = line_of(*parts)
         begin, long_line = self._end, None
         if len(line) > LONG_BYTES:
             self._beginnings.append((begin, memoryview(line)[:-KEPT_BYTES]))

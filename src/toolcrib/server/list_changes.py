@@ -4,44 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from toolcrib.model.caller import Caller, Rights
 from toolcrib.server.native_names import Offered, Table
 from toolcrib.workspace.workspace import Workspace
 
 Hear = Callable[[frozenset[str]], None]
+CallerNow = Callable[[], Caller]
 _Known = dict[str, dict[str, str]]
 
 
 class ListChanges:
-    """Compares what is offered now with what was; looks only while somebody listens."""
+    """Compares what each listener is offered now with what it was; looks only while somebody listens."""
 
-    def __init__(self, workspace: Workspace, offered: Callable[[], Offered]) -> None:
+    def __init__(self, workspace: Workspace, offered: Callable[[Caller], Offered]) -> None:
         self._workspace = workspace
         self._offered = offered
-        self._known: _Known = {}
-        self._listeners: set[Hear] = set()
+        # Who listens, and what it was offered when it last heard. Those with the same rights share that.
+        self._listeners: dict[Hear, tuple[CallerNow, _Known]] = {}
 
-    def add(self, hear: Hear) -> None:
-        """Tell somebody of the lists that have changed from now on, by the names of what clients ask for."""
+    def add(self, hear: Hear, caller_now: CallerNow) -> None:
+        """Tell somebody of the lists that have changed for it from now on, by the names of what clients ask for."""
         if not self._listeners:
-            self._known = self._look()
             self._workspace.listeners.add(self._changed)
-        self._listeners.add(hear)
+        self._listeners[hear] = caller_now, self._look(caller_now())
 
     def discard(self, hear: Hear) -> None:
         """Tell them no longer."""
-        self._listeners.discard(hear)
+        self._listeners.pop(hear, None)
         if not self._listeners:
             self._workspace.listeners.discard(self._changed)
 
     def _changed(self) -> None:
-        before, self._known = self._known, self._look()
-        changed = frozenset(name for name, table in self._known.items() if table != before[name])
-        if changed:
-            for hear in tuple(self._listeners):
+        looks: dict[Rights, _Known] = {}
+        for hear, (caller_now, before) in tuple(self._listeners.items()):
+            caller = caller_now()
+            now = looks.get(caller.rights) or looks.setdefault(caller.rights, self._look(caller))
+            self._listeners[hear] = caller_now, now
+            changed = frozenset(name for name, table in now.items() if table != before[name])
+            if changed:
                 hear(changed)
 
-    def _look(self) -> _Known:
-        offered = self._offered()
+    def _look(self, caller: Caller) -> _Known:
+        offered = self._offered(caller)
         return {
             "promptsListChanged": _marks(offered.prompts),
             "resourcesListChanged": _marks(offered.resources) | _marks(offered.templates),

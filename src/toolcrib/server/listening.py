@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from importlib import import_module
 from pathlib import Path
 
-from toolcrib.config.paths import Paths
+from toolcrib.config.paths import NAMED_TOKENS, Paths
 from toolcrib.config.settings import Settings
 from toolcrib.gateway import Gateway
 from toolcrib.peers.store import PeerStore
@@ -18,7 +19,9 @@ from toolcrib.server.embedded import MCPDiscoveryServer
 from toolcrib.server.guard import read_or_make_token
 from toolcrib.server.http import build_app, connection_limits, serve_http
 from toolcrib.server.metrics_page import MetricsPage
+from toolcrib.server.named_tokens import NamedTokens
 from toolcrib.server.peer_pages import OwnPeer, PeerPages
+from toolcrib.storage.token_file import TokenFile
 
 
 async def listen(
@@ -32,6 +35,8 @@ async def listen(
     own_peer: Callable[[], OwnPeer | None] = lambda: None,
 ) -> None:
     """Serve clients that are admitted until `stop` is set; `on_ready` gets the address once they can come.
+
+    Named tokens are kept beside `token_file`.
 
     `own_peer` is who we are to peers, while this process speaks to them.
     """
@@ -52,7 +57,11 @@ async def listen(
         lambda: gateway.settings,
         host=host,
         token=None,
-        admission=_admission(gateway.settings, token_file, address),
+        admission=NamedTokens(
+            TokenFile(token_file.with_name(NAMED_TOKENS)),
+            _admission(gateway.settings, token_file, address),
+            now=time.time,
+        ),
         more_routes=[*PeerPages(gateway, _peer_store, own_peer).routes(), metrics.route],
     )
     await metrics.open()

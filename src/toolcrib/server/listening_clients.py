@@ -34,18 +34,17 @@ Leave = Callable[[], Awaitable[None]]
 
 
 class ListeningClient:
-    """One client, or one stream of it; hears of what it asked about and of nothing else."""
+    """One client, or one stream of it; hears of what it asked about and may read, and of nothing else."""
 
     def __init__(self, native: NativeMethods, request: Request, tell: Tell, *, lists: Mapping[str, bool]) -> None:
         self._native = native
-        self._request = request
         self._tell = tell
         self._lists = {name for name, is_wanted in lists.items() if is_wanted and name in LIST_CHANGES}
         self._leaves: dict[str, Leave] = {}
         self._asking = asyncio.Lock()
         self._is_closed = False
         if self._lists:  # who hears of none costs nothing when something changes
-            native.changes.add(self._lists_changed)
+            native.changes.add(self._lists_changed, request.caller_now)
 
     @property
     def addresses(self) -> list[str]:
@@ -55,13 +54,13 @@ class ListeningClient:
     def lists(self) -> list[str]:
         return sorted(self._lists)
 
-    async def subscribe(self, uri: str) -> None:
+    async def subscribe(self, uri: str, request: Request) -> None:
         """Hear of a resource from now on; raises RpcError where that can't be."""
         async with self._asking:
             if uri not in self._leaves and not self._is_closed:
-                await self._subscribe(uri)
+                await self._subscribe(uri, request)
 
-    async def _subscribe(self, uri: str) -> None:
+    async def _subscribe(self, uri: str, request: Request) -> None:
         if len(self._leaves) >= MOST_ADDRESSES:
             raise RpcError(INTERNAL_ERROR, f"a client may listen to {MOST_ADDRESSES} resources")
 
@@ -69,7 +68,7 @@ class ListeningClient:
             # By the address that the client knows, which may be one of ours.
             self._tell(UPDATED, {"uri": uri if uri.startswith(OWN_SCHEME) else updated})
 
-        self._leaves[uri] = await self._native.subscribe(uri, hear, self._request)
+        self._leaves[uri] = await self._native.subscribe(uri, hear, request)
 
     async def unsubscribe(self, uri: str) -> None:
         async with self._asking:
@@ -115,7 +114,7 @@ async def listen(
     try:
         for uri in _addresses(asked):
             try:
-                await client.subscribe(uri)
+                await client.subscribe(uri, request)
             except RpcError as refusal:
                 log.debug("nobody tells about %s: %s", uri, refusal.message)
         if not is_resumed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,19 +13,27 @@ import msgspec
 
 from toolcrib.clients.display import ALL_OF_THE_CONTENT, ClientDisplay
 from toolcrib.clients.table import display_of
-from toolcrib.errors import StoreUnavailable, ToolcribError, ToolExecutionError, ValidationError
+from toolcrib.errors import (
+    KEPT_AWAY,
+    StoreUnavailable,
+    ToolcribError,
+    ToolDisabled,
+    ToolExecutionError,
+    ValidationError,
+)
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, InputRound, declares_tasks
 from toolcrib.model.call import ExecutionError, ExecutionResult, Listener, ToolResult
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import Caller, Rights
 from toolcrib.model.server import BUILT_IN_SERVER
+from toolcrib.model.view import ToolDetails
 from toolcrib.queries.details_answer import render_details
 from toolcrib.queries.json_forms import failure_json, search_json
 from toolcrib.queries.listing import server_list, tool_list
 from toolcrib.search.suggest import nearest
 from toolcrib.server import render
 from toolcrib.server.client_fit import fitted, fitted_members, limit_for
-from toolcrib.server.definitions import META_TOOL_NAMES
+from toolcrib.server.definitions import EXECUTE_READ_ONLY, META_TOOL_NAMES, offered_tools
 from toolcrib.server.execution_request import ExecutionRequest, read_request
 from toolcrib.server.input_rounds import InputRounds
 from toolcrib.server.native_methods import NativeMethods
@@ -39,6 +48,8 @@ log = logging.getLogger(__name__)
 
 READ_RESULT = "read_result"
 NO_RESULT = ToolResult(b"{}")
+_READ_ONLY = Rights(read_only=True, label=EXECUTE_READ_ONLY)
+_USE_EXECUTE_TOOL = f"{EXECUTE_READ_ONLY} runs only tools that change nothing; use execute_tool for others."
 
 T = TypeVar("T")
 
@@ -77,12 +88,18 @@ class MetaTools:
             "list_tools": self._list_tools,
             "get_tool_details": self._details,
             "execute_tool": self._execute,
+            EXECUTE_READ_ONLY: self._execute_read_only,
         }
+
+    @property
+    def definitions(self) -> tuple[dict[str, Any], ...]:
+        """The tools that a client is offered."""
+        return offered_tools(read_only_tool=self._gateway.settings.read_only_tool)
 
     async def call(self, name: str, arguments: bytes, request: Request) -> Members:
         """The members of the tool result for one tools/call."""
         handler = self._handlers.get(name)
-        if handler is None:
+        if handler is None or (name == EXECUTE_READ_ONLY and not self._gateway.settings.read_only_tool):
             raise RpcError(METHOD_NOT_FOUND, _unknown_tool(name))
         return await answered(name, handler(arguments, request), partial(_failed, name))
 
@@ -102,6 +119,10 @@ class MetaTools:
         shaped = self._shape(ExecutionResult(result, said), caller, is_bounded=True)
         return members | {"result": msgspec.Raw(render.encode(shaped))}
 
+    def rights_of(self, profile: str, own: Rights) -> Rights:
+        """What a client may use that has this profile, and these rights of its own."""
+        return self._gateway.rights(profile).and_also(own)
+
     async def roots_changed(self, session: str) -> None:
         """The client in this session says that its folders are others by now."""
         await self._gateway.roots_changed(session)
@@ -118,11 +139,13 @@ class MetaTools:
     async def _list_servers(self, arguments: bytes, request: Request) -> Members:
         _decoded(arguments, _NoArguments)
         found = await self._gateway.list_servers(caller=request.caller)
-        return self._answer(server_list(found, enabled=self._gateway.settings.enabled), request)
+        return self._answer(
+            server_list(found, enabled=self._gateway.settings.enabled, rights=request.caller.rights), request
+        )
 
     async def _search(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _SearchArguments)
-        if asked.server is not None and not self._gateway.knows(asked.server):
+        if asked.server is not None and not self._gateway.knows(asked.server, caller=request.caller):
             return self._missing(asked.server, "", request.caller)
         answer = await self._gateway.search_tools(
             asked.query, server=asked.server, limit=asked.limit, caller=request.caller
@@ -131,17 +154,18 @@ class MetaTools:
 
     async def _list_tools(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _ListArguments)
-        if not self._gateway.knows(asked.server):
+        if not self._gateway.knows(asked.server, caller=request.caller):
             return self._missing(asked.server, "", request.caller)
-        found = await self._gateway.list_tools(
-            asked.server, include_disabled=bool(asked.include_disabled), caller=request.caller
-        )
-        return self._answer(tool_list(asked.server, found, self._gateway.trouble(asked.server)), request)
+        everything = await self._gateway.list_tools(asked.server, include_disabled=True, caller=request.caller)
+        found = [tool for tool in everything if tool.enabled or asked.include_disabled]
+        trouble = self._gateway.trouble(asked.server, caller=request.caller)
+        waiting = sum(tool.waits for tool in everything)
+        return self._answer(tool_list(asked.server, found, trouble, waiting), request)
 
     async def _details(self, arguments: bytes, request: Request) -> Members:
         asked = _decoded(arguments, _DetailsArguments)
-        found = await self._gateway.get_tool_details(asked.server, asked.tool, caller=request.caller)
-        if found is None or not found.enabled:
+        found = await self._usable(asked.server, asked.tool, request.caller)
+        if found is None:
             return self._missing(asked.server, asked.tool, request.caller)
         return self._answer(render_details(found), request)
 
@@ -151,6 +175,11 @@ class MetaTools:
             return await self._run(asked, request, request.conversation, request.listener)
         run = partial(self._run, asked, request)
         return await self._rounds.run(asked, request.caller, request.modern, request.listener, run)
+
+    async def _execute_read_only(self, arguments: bytes, request: Request) -> Members:
+        """The same with fewer rights: whatever is not read only is not there for this name."""
+        rights = request.caller.rights.and_also(_READ_ONLY)
+        return await self._execute(arguments, replace(request, caller=replace(request.caller, rights=rights)))
 
     async def _run(
         self,
@@ -162,6 +191,12 @@ class MetaTools:
     ) -> Members:
         call = request.call(asked, client, listener, given)
         outcome = await self._gateway.execute(call)
+        if (
+            outcome.error is not None
+            and outcome.error.code == ToolDisabled.code
+            and _READ_ONLY in call.caller.rights.parts
+        ):
+            outcome = replace(outcome, error=replace(outcome.error, hint=_USE_EXECUTE_TOOL))
         if outcome.error is not None and (error := rpc_error_for(outcome.error, call)) is not None:
             raise error
         if outcome.result is not None and outcome.result.is_task:
@@ -182,10 +217,18 @@ class MetaTools:
         """The request with arguments that stand beside server and tool put where they belong."""
         if not asked.beside:
             return asked
-        found = await self._gateway.get_tool_details(asked.server, asked.tool, caller=caller)
-        if found is None or not found.enabled:
+        found = await self._usable(asked.server, asked.tool, caller)
+        if found is None:
             return asked  # running it says what is wrong with the name
         return asked.with_flat_arguments(parameter.name for parameter in found.parameters)
+
+    async def _usable(self, server: str, tool: str, caller: Caller) -> ToolDetails | None:
+        """The details of a tool that the caller may use now."""
+        try:
+            found = await self._gateway.get_tool_details(server, tool, caller=caller)
+        except KEPT_AWAY:
+            return None
+        return found if found is not None and found.enabled else None
 
     def _meant(self, asked: ExecutionRequest, caller: Caller) -> ExecutionRequest:
         """The item of a server that a built-in tool stands for: what a client brings back later is bound to that."""

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcrib.errors import (
-    InvalidArguments,
-    ServerNotFound,
-    ToolChanged,
-    ToolcribError,
-    ToolDisabled,
-    ToolNotFound,
-    ToolPending,
-)
+from toolcrib.errors import KEPT_AWAY, InvalidArguments, ServerNotFound, ToolcribError, ToolNotFound
 from toolcrib.model.call import ExecutionError
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from toolcrib.wire.protocol import RESOURCE_NOT_FOUND
 
 # Under one code, whether it is not there or may not be used; the message says why.
-_NOT_THERE = frozenset(error.code for error in (ToolNotFound, ServerNotFound, ToolDisabled, ToolChanged, ToolPending))
+_NOT_THERE = frozenset(error.code for error in (ToolNotFound, ServerNotFound, *KEPT_AWAY))
 
 
 def not_found(uri: str, *, modern: bool, servers: list[str] | None = None) -> RpcError:

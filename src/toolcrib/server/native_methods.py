@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -13,10 +13,11 @@ from toolcrib.errors import ToolcribError
 from toolcrib.gateway import Gateway
 from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.call import ExecutionError, Listener, ToolResult
-from toolcrib.model.caller import LIBRARY, Caller, Rights
+from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller, Rights
 from toolcrib.model.reading import Era
 from toolcrib.server.execution_request import ExecutionRequest
 from toolcrib.server.input_rounds import InputRounds
+from toolcrib.server.links_in_results import links_in
 from toolcrib.server.list_changes import ListChanges
 from toolcrib.server.native_errors import not_found, rpc_error, rpc_error_of
 from toolcrib.server.native_names import Offered, SeenLinks, Table, listed, own_address, servers_by_template
@@ -44,7 +45,6 @@ _WITH_LISTENING: Final[Mapping[Era, frozenset[str]]] = {
 }
 # Resources are not among them: links in results can be read, though no resource may be listed.
 _OF_PROMPTS: Final = frozenset({"prompts/list", "prompts/get"})
-_LINK = b"resource_link"
 _NOTHING = frozenset[str]()
 _encode = msgspec.json.Encoder().encode
 _arguments = msgspec.json.Decoder(dict[str, Any]).decode
@@ -62,7 +62,7 @@ class NativeMethods:
         self._links = SeenLinks()
         self._offered: dict[Rights, Offered] = {}
         self._offered_of: object = None
-        self.changes = ListChanges(gateway.workspace, lambda: self._offered_to(LIBRARY))
+        self.changes = ListChanges(gateway.workspace, self._offered_to)
         self._answers: Mapping[str, Answer] = {
             "prompts/list": partial(self._list, "prompts", "prompts"),
             "prompts/get": self._prompt,
@@ -72,7 +72,7 @@ class NativeMethods:
             "completion/complete": self._complete,
         }
 
-    def methods(self, era: Era) -> frozenset[str]:
+    def methods(self, era: Era, rights: Rights = EVERYTHING) -> frozenset[str]:
         """The methods that are answered now in one era, those of clients that listen included.
 
         In the newest revision whoever answers for prompts has to declare them. A client of the handshake era was told at its
@@ -80,34 +80,37 @@ class NativeMethods:
         """
         if self._gateway.settings.native == "off":
             return _NOTHING
-        without = _OF_PROMPTS if era == "modern" and "prompts" not in self.capabilities() else _NOTHING
+        without = _OF_PROMPTS if era == "modern" and "prompts" not in self.capabilities(rights) else _NOTHING
         return _WITH_LISTENING[era] - without
 
-    def lists_told(self) -> dict[str, bool]:
+    def lists_told(self, rights: Rights) -> dict[str, bool]:
         """Of which lists a client of the handshake era hears, that comes now: of those that are declared."""
-        declared = self.capabilities()
+        declared = self.capabilities(rights)
         return {"promptsListChanged": "prompts" in declared, "resourcesListChanged": "resources" in declared}
 
     async def subscribe(self, uri: str, hear: Callable[[str], None], request: Request) -> Callable[[], Awaitable[None]]:
         """Hear of a resource that a client knows by this address; gives what ends that. Raises RpcError."""
         server, own = self._place(uri, request)
         try:
-            return await self._gateway.subscribe(server, own, hear, caller=request.caller)
+            return await self._gateway.subscribe(
+                server, own, hear, caller=request.caller, caller_now=request.caller_now
+            )
         except ToolcribError as error:
             raise rpc_error(ExecutionError.of(error, server, own), modern=request.is_modern, uri=uri) from error
 
-    def capabilities(self) -> dict[str, Any]:
-        """What to declare to a client that comes now: what there is, unless the settings say otherwise."""
+    def capabilities(self, rights: Rights = EVERYTHING) -> dict[str, Any]:
+        """What to declare to a client that comes now: what there is for it, unless the settings say otherwise."""
         setting = self._gateway.settings.native
         if setting == "off":
             return {}
-        offered, is_on = self._offered_to(LIBRARY), setting == "on"
+        caller, is_on = replace(LIBRARY, rights=rights), setting == "on"
+        offered = self._offered_to(caller)
         declared: dict[str, Any] = {}
         if is_on or offered.prompts:
             declared["prompts"] = {"listChanged": True}
         if is_on or offered.resources or offered.templates:
-            declared["resources"] = {"subscribe": is_on or self._any_has(_subscribes), "listChanged": True}
-        if declared and (is_on or self._any_has(_completes)):
+            declared["resources"] = {"subscribe": is_on or self._any_has(_subscribes, caller), "listChanged": True}
+        if declared and (is_on or self._any_has(_completes, caller)):
             declared["completions"] = {}
         return declared
 
@@ -118,11 +121,8 @@ class NativeMethods:
 
     def note_links(self, result: ToolResult, server: str, caller: Caller) -> None:
         """Remember where addresses in a result came from, so that the caller can read them."""
-        if _LINK not in bytes(result.raw):
-            return
-        for block in (*result.content, *_in_messages(result)):
-            if block.get("type") == "resource_link" and isinstance(block.get("uri"), str):
-                self._links.note((caller.key, caller.session), block["uri"], server)
+        for uri in links_in(result):
+            self._links.note((caller.key, caller.session), uri, server)
 
     # -- methods
 
@@ -183,15 +183,15 @@ class NativeMethods:
             offered = self._offered[caller.rights] = Offered.to(self._view, caller)
         return offered
 
-    def _any_has(self, has: Callable[[Mapping[str, Any]], bool]) -> bool:
-        """Whether any server declared so."""
-        identities = (self._view.identity(server) for server in self._view.specs)
+    def _any_has(self, has: Callable[[Mapping[str, Any]], bool], caller: Caller) -> bool:
+        """Whether any server of the caller declared so."""
+        identities = (self._view.identity(server) for server in self._view.servers(caller))
         return any(one is not None and has(one.capabilities) for one in identities)
 
     def _place(self, uri: str, request: Request) -> tuple[str, str]:
         """The server that is asked for an address, and what it is called there; raises RpcError where that is not clear."""
         caller, offered = request.caller, self._offered_to(request.caller)
-        own = own_address(uri, self._view)
+        own = own_address(uri, self._view, caller)
         if own is not None:
             return own
         if uri in offered.resources:
@@ -222,7 +222,7 @@ class NativeMethods:
         listener: Listener | None,
         given: InputRound | None = None,
     ) -> Members:
-        call = replace(request.call(asked, client, listener, given), is_verbatim=True)
+        call = request.call(asked, client, listener, given).but(is_verbatim=True)
         outcome = await self._gateway.execute(call)
         if outcome.error is not None:
             raise rpc_error(outcome.error, modern=request.is_modern, uri=uri)
@@ -232,14 +232,6 @@ class NativeMethods:
             return interim_members(outcome.result)
         self.note_links(outcome.result, asked.server, request.caller)
         return passed_on(outcome.result, keeps=CACHE_HINTS if request.is_modern else ())
-
-
-def _in_messages(result: ToolResult) -> Iterator[Mapping[str, Any]]:
-    """The content of the messages of a prompt."""
-    messages = result.member("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and isinstance(message.get("content"), dict):
-            yield message["content"]
 
 
 def _completes(capabilities: Mapping[str, Any]) -> bool:

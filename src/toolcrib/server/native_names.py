@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from toolcrib.model.caller import Caller
-from toolcrib.model.items import item_title, own_name
+from toolcrib.model.items import item_title, name_on_server, own_name
 from toolcrib.model.uri_template import MOST_ADDRESS_CHARACTERS
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.server.native_definitions import readable_definition
@@ -40,7 +40,7 @@ class Offered:
         for visible in _enabled(view, caller):
             match visible.tool.kind:
                 case "prompt":
-                    offered.prompts[_free(f"{visible.tool.server}__{visible.upstream_name}", offered.prompts)] = visible
+                    offered.prompts[_free(f"{visible.tool.server}__{_shown_name(visible)}", offered.prompts)] = visible
                 case "resource":
                     offered.resources[_address(visible, offered.resources)] = visible
                 case "template":
@@ -50,7 +50,7 @@ class Offered:
 
 def listed(public: str, visible: VisibleTool) -> Mapping[str, Any]:
     """The server's own definition under the name that clients get, with the server before its title."""
-    definition, server = readable_definition(visible.tool.definition), visible.tool.server
+    definition, server = readable_definition(visible.tool.shown), visible.tool.server
     kind = visible.tool.kind
     title = f"{server}: {item_title(definition) or own_name(kind, definition)}"
     if kind == "prompt":
@@ -83,14 +83,15 @@ class SeenLinks:
         return None if own is None else own.get(uri)
 
 
-def own_address(uri: str, view: CatalogView) -> tuple[str, str] | None:
+def own_address(uri: str, view: CatalogView, caller: Caller) -> tuple[str, str] | None:
     """The server and its address in one that we made because two servers have the same; None for any other."""
     if not uri.lower().startswith(OWN_SCHEME):
         return None
     named, _, rest = uri[len(OWN_SCHEME) :].partition("/")
     # Clients may write a host in small letters; two servers may differ in nothing else.
-    alike = (name for name in view.specs if name.lower() == named.lower())
-    server = named if named in view.specs else next(alike, None)
+    servers = view.servers(caller)
+    alike = (name for name in servers if name.lower() == named.lower())
+    server = named if named in servers else next(alike, None)
     # An address that was put in as it is has its colon still.
     return None if server is None else (server, rest if ":" in rest else unquote(rest))
 
@@ -104,6 +105,10 @@ def _enabled(view: CatalogView, caller: Caller) -> Iterator[VisibleTool]:
     return (one for server in view.specs for one in view.items(server, caller).values() if one.enabled)
 
 
+def _shown_name(visible: VisibleTool) -> str:
+    return name_on_server(visible.tool.kind, visible.tool.name)
+
+
 def _free(name: str, taken: Mapping[str, object]) -> str:
     number, free = 1, name
     while free in taken:
@@ -114,7 +119,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 def _address(visible: VisibleTool, taken: Mapping[str, object]) -> str:
     """The address as the server has it; of the second server with the same one, an address of our own."""
-    own = visible.upstream_name
+    own = _shown_name(visible)
     if own not in taken:
         return own
     written = own if visible.tool.kind == "template" else quote(own, safe="")

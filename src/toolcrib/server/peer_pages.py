@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -143,7 +144,7 @@ class PeerPages:
             return _refusal(413, "BODY_TOO_LARGE", "the body is larger than maxHttpBodyBytes")
         try:
             asked = msgspec.json.decode(body, type=_ToolRequest)
-        except (msgspec.DecodeError, RecursionError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             return _refusal(400, "VALIDATION_ERROR", f"expected peer_id, tool_name and args as JSON: {problem}")
         peer = await asyncio.to_thread(self._peer, asked.peer_id)
         if peer is None or peer.trust == "blocked":
@@ -151,8 +152,12 @@ class PeerPages:
             return _failed(404, unknown, asked)
         if not peer.is_trusted:
             return JSONResponse(failure_json(_untrusted(peer, asked.tool_name)), 403)
-        outcome = await self._gateway.execute_tool(peer.server, asked.tool_name, asked.args, caller=_CALLER)
+        outcome = await self._gateway.execute_tool(peer.server, asked.tool_name, asked.args, caller=self._caller())
         return JSONResponse(_outcome_json(outcome))
+
+    def _caller(self) -> Caller:
+        """Whoever asks here; a profile that holds for all clients holds for them too."""
+        return replace(_CALLER, rights=self._gateway.rights())
 
     def _wanted(self) -> list[KnownPeer]:
         """Everybody but those whom the person wants to know nothing of."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from toolcrib.wire.jsonrpc import Json
+from toolcrib.wire.jsonrpc import Json, line_of
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
@@ -173,7 +173,7 @@ class LineWriter:
             self._pipe[1].on_empty = reader.resume
 
     def write(self, *parts: Json) -> None:
-        line = b"".join((*parts, b"\n"))
+        line = line_of(*parts)
         if self._pipe is None:
             self._write_now(line)
             return

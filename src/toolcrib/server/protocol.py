@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import mcp_types as types
@@ -22,10 +23,10 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
 from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
 from toolcrib.model.call import LogMessage
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import EVERYTHING, Caller, Rights
 from toolcrib.model.nesting import deeper_than
 from toolcrib.server.admission import principal_of
-from toolcrib.server.definitions import INPUT_SCHEMAS, META_TOOLS, TOOLS_TTL_MS
+from toolcrib.server.definitions import INPUT_SCHEMAS, TOOLS_TTL_MS
 from toolcrib.server.events import Unheard, passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
 from toolcrib.server.http_listening import HttpListening
@@ -41,19 +42,31 @@ from toolcrib.server.requests import Request
 from toolcrib.server.results import Members
 from toolcrib.server.sse_face import SESSION_IN_SCOPE
 from toolcrib.version import VERSION
-from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Json, RpcError
+from toolcrib.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Json, RpcError, error_members
 from toolcrib.wire.protocol import MODERN_PROTOCOL_VERSIONS, ROOTS_CHANGED
 
 MOST_LEVELS = 10_000
 # The SDK can't write what is nested deeper than 255 levels: it would end the session of an older client without a word.
 MOST_NESTED = 200
 
+_HANDSHAKES = frozenset({"initialize", "server/discover"})
+
 Context = ServerRequestContext[Any, Any]
 
 
-def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
+InstructionsFor = Callable[[Rights], str]
+"""What the gateway says of itself to a client that may not use everything."""
+
+
+def build_server(
+    meta_tools: MetaTools, *, instructions: str, instructions_for: InstructionsFor | None = None
+) -> Server[Any]:
     """A low-level SDK server that serves both protocol eras."""
     levels = SessionLevels()
+
+    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in meta_tools.definitions])
+
     server: Server[Any] = _Server(
         meta_tools.native,
         NAME,
@@ -62,14 +75,14 @@ def build_server(meta_tools: MetaTools, *, instructions: str) -> Server[Any]:
         instructions=instructions,
         cache_hints={"tools/list": CacheHint(TOOLS_TTL_MS, "public"), "server/discover": CacheHint(0, "public")},
         get_tool_input_schema=INPUT_SCHEMAS.get,
-        on_list_tools=_list_tools,
+        on_list_tools=list_tools,
         on_call_tool=_unreachable_call,
     )
     server.extensions[TASKS_EXTENSION] = {}
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set)
     for method, params in _NATIVE_PARAMS.items():
         server.add_request_handler(method, params, _answered_before)
-    server.middleware.append(_CallMiddleware(meta_tools, levels))
+    server.middleware.append(_CallMiddleware(meta_tools, levels, instructions_for))
     return server
 
 
@@ -104,10 +117,6 @@ async def _answered_before(ctx: Context, _: Any) -> Any:
     raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
 
 
-async def _list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in META_TOOLS])
-
-
 async def _unreachable_call(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
     """Registered so that the SDK lists the method; the middleware answers first."""
     raise MCPError(METHOD_NOT_FOUND, f"unknown tool {params.name!r}")
@@ -132,19 +141,29 @@ class SessionLevels:
 class _CallMiddleware:
     """Answers calls, and what is asked about prompts and resources; everything else goes on to the SDK."""
 
-    def __init__(self, meta_tools: MetaTools, levels: SessionLevels) -> None:
+    def __init__(self, meta_tools: MetaTools, levels: SessionLevels, instructions_for: InstructionsFor | None) -> None:
         self._meta_tools = meta_tools
+        self._instructions_for = instructions_for
         self._native = meta_tools.native
         self._listening = HttpListening(meta_tools.native)
         self._levels = levels
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        try:
+            return await self._answered(ctx, call_next)
+        except MCPError as error:
+            # Ours and the SDK's alike: they repeat names and addresses that were asked for.
+            raise MCPError(**error_members(error.code, error.message, error.data)) from error
+
+    async def _answered(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method == ROOTS_CHANGED:
             await self._meta_tools.roots_changed(session_id(ctx))
+        if ctx.method in _HANDSHAKES:
+            return self._for_rights(await call_next(ctx), self._rights_of(ctx))
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if ctx.method in TASK_METHODS and modern:
             return await self._about_task(ctx)
-        is_ours = ctx.method == CALL or ctx.method in self._native.methods("modern" if modern else "legacy")
+        is_ours = ctx.method == CALL or ctx.method in self._methods_for(ctx, modern=modern)
         is_request = ctx.request_id is not None  # nobody could be told what came of a call without an id: it is not run
         if not is_ours or not is_request or not (modern or ctx.session.client_params is not None):
             return await call_next(ctx)
@@ -153,9 +172,12 @@ class _CallMiddleware:
             raise MCPError(INVALID_PARAMS, "tools/call: name must be a string")
         client = None if modern else SessionConversation(ctx)
         try:
-            async with hearing(ctx, caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
+            async with hearing(ctx, self._caller_of(ctx), self._levels.get(ctx), modern=modern) as heard:
                 asked = replace(
-                    heard, conversation=client, modern=_modern_client(params, heard.meta) if modern else None
+                    heard,
+                    conversation=client,
+                    modern=_modern_client(params, heard.meta) if modern else None,
+                    rights_now=self._rights_by_now(ctx),
                 )
                 members = await self._answer(ctx, params, asked)
                 if client is not None:
@@ -164,11 +186,41 @@ class _CallMiddleware:
             raise MCPError(_http_safe_code(error.code, ctx, modern=modern), error.message, error.data) from error
         return _decoded(stamped(members) if modern else members)
 
+    def _methods_for(self, ctx: Context, *, modern: bool) -> frozenset[str]:
+        return self._native.methods("modern" if modern else "legacy", self._rights_of(ctx))
+
+    def _rights_of(self, ctx: Context) -> Rights:
+        return self._rights_by_now(ctx)()
+
+    def _rights_by_now(self, ctx: Context) -> Callable[[], Rights]:
+        """What the client behind a request may use, whenever that is asked; holds nothing of the request."""
+        known = principal_of(ctx.request)
+        profile, own = ("", EVERYTHING) if known is None else (known.profile, known.rights)
+        return partial(self._meta_tools.rights_of, profile, own)
+
+    def _caller_of(self, ctx: Context) -> Caller:
+        return replace(caller_of(ctx), rights=self._rights_of(ctx))
+
+    def _for_rights(self, answer: HandlerResult, rights: Rights) -> HandlerResult:
+        """The answer to a handshake for a client that may not use everything: others must not be told the same."""
+        if rights is EVERYTHING or self._instructions_for is None or not isinstance(answer, dict):
+            return answer
+        private = {"cacheScope": "private"} if "cacheScope" in answer else {}
+        return {**answer, **self._declared(answer, rights), "instructions": self._instructions_for(rights), **private}
+
+    def _declared(self, answer: Mapping[str, Any], rights: Rights) -> dict[str, Any]:
+        """What is offered to all, without what is not there with these rights."""
+        everybody, own = self._native.capabilities(), self._native.capabilities(rights)
+        given = answer.get("capabilities")
+        if everybody == own or not isinstance(given, Mapping):
+            return {}
+        return {"capabilities": {name: one for name, one in given.items() if name not in everybody} | own}
+
     async def _about_task(self, ctx: Context) -> HandlerResult:
         params, meta = ctx.params or {}, _meta_of(ctx)
         question = TaskQuestion(ctx.method, params.get("taskId"), _responses_in(params))
         try:
-            members = await self._meta_tools.task(question, caller_of(ctx), capabilities_in(meta))
+            members = await self._meta_tools.task(question, self._caller_of(ctx), capabilities_in(meta))
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from error
         return _decoded(stamped(members))
@@ -296,7 +348,7 @@ def caller_of(ctx: Context) -> Caller:
     face = "http" if ctx.request is not None else "stdio"
     known = principal_of(ctx.request)
     key = f"{face}:{name}" if known is None else f"{face}:{known.issuer}|{known.subject}"
-    person = "" if known is None else known.subject
+    person = "" if known is None else f"token {known.client}" if known.is_named_token else known.subject
     return Caller(name=name, face=face, key=key, version=version, session=session_id(ctx), person=person)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.clean_text import escape_unsafe
+
 encode = msgspec.json.Encoder().encode
 
 
 def text_result(answer: Mapping[str, Any], *, is_error: bool = False) -> dict[str, msgspec.Raw]:
     """A tool result of one text block that holds `answer`."""
-    return text_members(encode(answer), is_error=is_error)
+    return text_members(escape_unsafe(encode(answer).decode()).encode(), is_error=is_error)
 
 
 def text_members(json_text: bytes, *, is_error: bool = False) -> dict[str, msgspec.Raw]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolcrib.model.asking import Conversation, InputRound
 from toolcrib.model.call import Listener, ToolCall
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import Caller, Rights
 from toolcrib.server.execution_request import ExecutionRequest
 from toolcrib.server.input_rounds import ModernClient
 
@@ -24,6 +24,12 @@ class Request:
     # How the client can be asked: one of the handshake era while the call runs, one of the newest revision by rounds.
     conversation: Conversation | None = None
     modern: ModernClient | None = None
+    # What the caller may use by the time of the question: what lasts longer than the request must not rely on `caller`.
+    rights_now: Callable[[], Rights] | None = None
+
+    def caller_now(self) -> Caller:
+        """The caller with the rights that it has by now."""
+        return self.caller if self.rights_now is None else replace(self.caller, rights=self.rights_now())
 
     @property
     def wants_progress(self) -> bool:

@@ -19,10 +19,16 @@ Members = dict[str, msgspec.Raw]
 
 PREVIEW_CHARACTERS = 2_000
 READ_MORE = "To read more: execute_tool, server toolcrib, tool read_result, arguments {handle, offset?, length?, pointer?, grep?}."
+# What neither a model nor a person reads (`_meta`, annotations) may have this much in all, or as much as the result.
+_MOST_BESIDE_BYTES = 64 * 1024
+# A server that puts members of the hop into more than this means us no good.
+_MOST_HOP_META_BYTES = 1024 * 1024
 _HOP_META = b"io.modelcontextprotocol/"
 CACHE_HINTS = frozenset({"ttlMs", "cacheScope"})
 _HOP_MEMBERS = CACHE_HINTS | {"resultType"}
 _INTERIM_MEMBERS = frozenset({"resultType", "inputRequests", "requestState"})
+# Bounded by their own rules, and a word.
+_BOUNDED_ELSEWHERE = frozenset({"content", "structuredContent", "isError"})
 _OPENS_JSON = re.compile(rb'"(?: |\\[nrt])*[{\[]')
 _validate_json = msgspec.json.Decoder(msgspec.Raw).decode
 _text = msgspec.json.Decoder(str).decode
@@ -32,6 +38,7 @@ class _Block(msgspec.Struct):
     """As much of a content block as tells what it is."""
 
     type: Any = None
+    text: msgspec.Raw = msgspec.Raw(b"")
 
 
 _blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -44,7 +51,7 @@ def shape_result(result: ToolResult, shape: Shape, max_bytes: int, keep: Keep) -
     members = {"content": msgspec.Raw(b"[]")} | passed_on(result)
     if shape == "passthrough":
         return members
-    return _bounded_structure(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
+    return _bounded(_worded(result, members, shape, max_bytes, keep), result, max_bytes, keep)
 
 
 def interim_members(result: ToolResult) -> Members:
@@ -61,7 +68,7 @@ def shape_failure(error: ExecutionError, result: ToolResult | None, max_bytes: i
         return answer
     members = passed_on(result)
     kept = {name: members[name] for name in ("_meta", "structuredContent") if name in members}
-    return _bounded_structure(_followed_by(_other_blocks(members), answer) | kept, result, max_bytes, keep)
+    return _bounded(_followed_by(_other_blocks(members), answer) | kept, result, max_bytes, keep)
 
 
 def _worded(result: ToolResult, members: Members, shape: Shape, max_bytes: int, keep: Keep) -> Members:
@@ -84,6 +91,29 @@ def _payload(result: ToolResult, shape: Shape) -> bytes | None:
     return result.structured_json or (b"null" if shape == "envelope" else None)
 
 
+def _bounded(answer: Members, result: ToolResult, max_bytes: int, keep: Keep) -> Members:
+    """The answer with a handle in place of what is too large besides its content."""
+    if len(result.raw) <= min(max_bytes, _MOST_BESIDE_BYTES):
+        return answer
+    return _bounded_beside(_bounded_structure(answer, result, max_bytes, keep), max_bytes, keep)
+
+
+def _bounded_beside(answer: Members, max_bytes: int, keep: Keep) -> Members:
+    """`_meta` and members that we don't know, as they came where they are small."""
+    beside = {name: value for name, value in answer.items() if name not in _BOUNDED_ELSEWHERE}
+    if not beside or sum(map(len, beside.values())) <= max(max_bytes, _MOST_BESIDE_BYTES):
+        return answer
+    kept = {name: value for name, value in answer.items() if name in _BOUNDED_ELSEWHERE}
+    return _with_handle(kept, "otherMembers", encode(beside), keep)
+
+
+def _with_handle(answer: Members, name: str, payload: bytes, keep: Keep) -> Members:
+    """The answer with a block behind the others that tells how what was left out of it can be read."""
+    handle = {"truncated": True, "bytes": len(payload), "handle": keep(payload)}
+    note = bytes(text_result({name: handle, "hint": READ_MORE})["content"])
+    return answer | {"content": msgspec.Raw(b"%b,%b" % (bytes(answer["content"])[:-1], note[1:]))}
+
+
 def _bounded_structure(answer: Members, result: ToolResult, max_bytes: int, keep: Keep) -> Members:
     """Structured content as it came; where it is too large, only a handle, unless what is said already has all of it."""
     structured = bytes(answer.get("structuredContent", b""))
@@ -92,9 +122,7 @@ def _bounded_structure(answer: Members, result: ToolResult, max_bytes: int, keep
     kept = {name: value for name, value in answer.items() if name != "structuredContent"}
     if not result.has_text or result.text_repeats_structure:
         return kept
-    handle = {"truncated": True, "bytes": len(structured), "handle": keep(structured)}
-    note = bytes(text_result({"structuredContent": handle, "hint": READ_MORE})["content"])
-    return kept | {"content": msgspec.Raw(b"%b,%b" % (bytes(kept["content"])[:-1], note[1:]))}
+    return _with_handle(kept, "structuredContent", structured, keep)
 
 
 def passed_on(result: ToolResult, keeps: Collection[str] = ()) -> Members:
@@ -102,6 +130,9 @@ def passed_on(result: ToolResult, keeps: Collection[str] = ()) -> Members:
     hop = _HOP_MEMBERS.difference(keeps) if keeps else _HOP_MEMBERS
     members = {name: value for name, value in result.members.items() if name not in hop}
     meta = members.get("_meta", msgspec.Raw(b""))
+    if bytes(meta) == b"null" or (len(meta) > _MOST_HOP_META_BYTES and _HOP_META in bytes(meta)):
+        del members["_meta"]
+        return members
     if _HOP_META in bytes(meta) and bytes(meta).lstrip().startswith(b"{"):
         kept = {name: value for name, value in _members(meta).items() if not name.startswith(_HOP_META.decode())}
         members["_meta"] = msgspec.Raw(encode(kept))
@@ -144,15 +175,24 @@ def _bounded_blocks(result: ToolResult, members: Members, max_bytes: int, keep: 
     if len(members["content"]) <= max_bytes:
         return members
     text = result.text.encode("utf-8", "replace")
-    if len(text) <= max_bytes:
+    if len(text) > max_bytes:
+        return members | _followed_by(_other_blocks(members), _preview(text, keep))
+    texts = [(raw, block) for raw, block in _read_blocks(members) if block.type == "text"]
+    if sum(len(raw) - len(block.text) for raw, block in texts) <= max(max_bytes, _MOST_BESIDE_BYTES):
         return members
-    return members | _followed_by(_other_blocks(members), _preview(text, keep))
+    whole = b"[%b]" % b",".join(bytes(raw) for raw, _ in texts)
+    return members | _followed_by(_other_blocks(members), _preview(whole, keep))
 
 
 def _other_blocks(members: Members) -> list[msgspec.Raw]:
     """The blocks that are not text, as they came."""
+    return [raw for raw, block in _read_blocks(members) if block.type != "text"]
+
+
+def _read_blocks(members: Members) -> list[tuple[msgspec.Raw, _Block]]:
+    """Each block as it came, and what it is; nothing where anything else is among them."""
     try:
-        return [block for block in _blocks(members["content"]) if _block(block).type != "text"]
+        return [(raw, _block(raw)) for raw in _blocks(members["content"])]
     except (KeyError, msgspec.ValidationError):
         return []
 

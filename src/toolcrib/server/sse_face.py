@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+import anyio
 from mcp.server import Server
 from mcp.server.sse import SseServerTransport
 from starlette.datastructures import QueryParams
@@ -16,7 +20,9 @@ from starlette.types import Receive, Scope, Send
 
 from toolcrib.config.settings import Settings
 from toolcrib.server.drain import present_answer
-from toolcrib.server.followed_streams import FollowedInput, FollowedOutput
+from toolcrib.server.followed_streams import MOST_UNREAD, FollowedInput, FollowedOutput, Unread
+
+log = logging.getLogger(__name__)
 
 SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages"
@@ -24,6 +30,10 @@ MESSAGES_PATH = "/messages"
 SESSION_IN_SCOPE = "toolcrib.session"
 
 _Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class _NothingRead(Exception):
+    """A client that takes none of its answers: what waits for it is dropped with its stream."""
 
 
 class SseFace:
@@ -35,6 +45,8 @@ class SseFace:
         # Hosts and origins are checked by the guard, and bodies by `CheckedBody`.
         self._transport = SseServerTransport(MESSAGES_PATH, max_request_body_size=sys.maxsize)
         self._open = 0
+        # By session, the messages that have come and that nobody has taken yet.
+        self._arriving: Counter[str] = Counter()
 
     def routes(self) -> list[Route]:
         return [
@@ -57,20 +69,37 @@ class SseFace:
                 self._open -= 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = present_answer()
-        async with self._transport.connect_sse(scope, receive, send) as (read, write):
-            await self._server.run(
-                FollowedInput(read, answer.owes),
-                FollowedOutput(write, answer.has_given),
-                self._server.create_initialization_options(),
-            )
+        answer, unread = present_answer(), Unread()
+        try:
+            async with self._transport.connect_sse(scope, receive, send) as (read, write):
+                await self._server.run(
+                    FollowedInput(read, answer.owes, unread),
+                    FollowedOutput(write, answer.has_given, unread),
+                    self._server.create_initialization_options(),
+                )
+                if unread.is_given_up:
+                    raise _NothingRead
+        except* _NothingRead:
+            log.warning("an HTTP client asked again and again and read no answer; its session was ended")
 
     async def _message(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._settings_now().http_sse:
             await _off(scope, receive, send)
             return
-        known = {**scope, SESSION_IN_SCOPE: f"sse:{_session_in(scope)}"}
-        await self._transport.handle_post_message(known, receive, send)
+        session = _session_in(scope)
+        if self._arriving[session] >= MOST_UNREAD:
+            await _too_many(scope, receive, send)
+            return
+        known = {**scope, SESSION_IN_SCOPE: f"sse:{session}"}
+        self._arriving[session] += 1
+        try:
+            # A session may end while a message for it is on its way.
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await self._transport.handle_post_message(known, receive, send)
+        finally:
+            self._arriving[session] -= 1
+            if not self._arriving[session]:
+                del self._arriving[session]
 
 
 def _session_in(scope: Scope) -> str:
@@ -91,4 +120,5 @@ class _Page:
         await self._serve(scope, receive, send)
 
 
+_too_many = JSONResponse({"error": "read the answers on your stream first"}, 429, {"retry-after": "1"})
 _off = JSONResponse({"error": "this transport is switched off; see http.sse"}, 404)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from toolcrib.gateway import Gateway
+from toolcrib.model.caller import Rights
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.instructions import gateway_instructions
 from toolcrib.server.kept_session import KeptSession
@@ -30,11 +31,11 @@ class _Writer(Protocol):
     def abort(self) -> None: ...
 
 
-async def serve_stdio(gateway: Gateway, stop: asyncio.Event) -> None:
+async def serve_stdio(gateway: Gateway, stop: asyncio.Event, *, profile: str = "") -> None:
     """Serve the process's own standard streams until the client leaves or `stop` is set."""
     with protocol_streams() as (read_fd, write_fd):
         writer = await LineWriter.open(write_fd)
-        session = _session(gateway, writer.write, Journal())
+        session = _session(gateway, writer.write, Journal(), profile)
         reader = LineReader(read_fd, session.feed, lambda: gateway.settings.max_stdio_line_bytes)
         writer.hold_back(reader)
         await _serve(gateway, session, reader, writer, stop)
@@ -45,22 +46,28 @@ async def serve_kept(
     kept: KeptSession,
     stop: asyncio.Event,
     *,
+    profile: str,
     is_gone: Callable[[], bool],
     when_begun: Callable[[], None],
     when_drained: Callable[[], None],
 ) -> None:
     """Serve a client of the engine until it leaves or `stop` is set, from where another engine stopped."""
-    session = _session(gateway, kept.writer.write, kept.journal)
+    session = _session(gateway, kept.writer.write, kept.journal, profile)
     reader = kept.reader(session.feed, lambda: gateway.settings.max_stdio_line_bytes)
     session.resume(kept.progress)
     when_begun()
     await _serve(gateway, session, reader, kept.writer, stop, is_gone=is_gone, when_drained=when_drained)
 
 
-def _session(gateway: Gateway, write: WriteLine, journal: Journal) -> StdioSession:
+def _session(gateway: Gateway, write: WriteLine, journal: Journal, profile: str) -> StdioSession:
     meta_tools = MetaTools(gateway)
-    answers = FixedAnswers(gateway_instructions(gateway), meta_tools.native)
-    return StdioSession(meta_tools, answers, write, journal)
+
+    def rights() -> Rights:
+        return gateway.rights(profile)
+
+    words = gateway_instructions(gateway, rights())
+    answers = FixedAnswers(words, meta_tools.native, meta_tools.definitions, rights=rights)
+    return StdioSession(meta_tools, answers, write, journal, rights=rights)
 
 
 async def _serve(

@@ -13,7 +13,7 @@ import msgspec
 from toolcrib.errors import OutcomeUnknown
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.call import CallEvent, ExecutionError, Listener, LogMessage
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import EVERYTHING, Caller, Rights
 from toolcrib.queries.json_forms import failure_json
 from toolcrib.server import render
 from toolcrib.server.client_requests import ClientRequests, StdioConversation
@@ -47,13 +47,23 @@ class WriteLine(Protocol):
 class StdioCalls:
     """Runs calls of one stdio connection, each in its own task, and answers each exactly once unless cancelled."""
 
-    def __init__(self, meta_tools: MetaTools, write: WriteLine, journal: Journal, *, session: str) -> None:
+    def __init__(
+        self,
+        meta_tools: MetaTools,
+        write: WriteLine,
+        journal: Journal,
+        *,
+        session: str,
+        rights: Callable[[], Rights] = lambda: EVERYTHING,
+    ) -> None:
         self._meta_tools = meta_tools
         self._write = write
         self._journal = journal
         self.requests = ClientRequests(self._tell_line)
         self.listening = StdioListening(meta_tools.native, self._tell)
         self.session = session
+        # Asked at each call: an edit of the configuration may have changed them.
+        self._rights = rights
         self._tasks: set[asyncio.Task[None]] = set()
         # The latest call with each id: a client may use one twice, though it should not.
         self._by_id: dict[RequestId, asyncio.Task[None]] = {}
@@ -68,7 +78,7 @@ class StdioCalls:
     def start_about_task(self, id: RequestId, method: str, params: RequestParams, era: ProtocolEra) -> None:
         """Start a request about a task, which is answered like a call."""
         question = TaskQuestion(method, params.task_id, params.responses_json)
-        caller = _caller(era.client_of(params.meta_object), self.session)
+        caller = self._caller(era.client_of(params.meta_object))
         ask = partial(self._meta_tools.task, question, caller, era.capabilities_of(params.meta_object))
         self._start(id, method, self._answer(id, ask, modern=True))
 
@@ -84,7 +94,7 @@ class StdioCalls:
         meta, modern = params.meta_object, era.era == "modern"
         level = wanted_level(meta, era.log_level, modern=modern)
         listener = self._listener(meta.get("progressToken"), level)
-        request = Request(_caller(era.client_of(meta), self.session), listener, level, meta)
+        request = Request(self._caller(era.client_of(meta)), listener, level, meta, rights_now=self._rights)
         if modern:
             client = ModernClient(era.capabilities_of(meta), params.responses_json, params.request_state)
             return replace(request, modern=client)
@@ -169,7 +179,9 @@ class StdioCalls:
         self._write(line)
         self._journal.told()
 
-
-def _caller(client: Mapping[str, Any], session: str) -> Caller:
-    name, version = str(client.get("name") or "unknown"), str(client.get("version") or "")
-    return Caller(name=name, face="stdio", key=f"stdio:{name}", version=version, session=session)
+    def _caller(self, client: Mapping[str, Any]) -> Caller:
+        name, version = str(client.get("name") or "unknown"), str(client.get("version") or "")
+        rights = self._rights()
+        # Clients that may use different things must not read each other's results.
+        key = f"stdio:{name}" if rights is EVERYTHING else ":".join(("stdio", name, *rights.labels))
+        return Caller(name=name, face="stdio", key=key, version=version, session=self.session, rights=rights)

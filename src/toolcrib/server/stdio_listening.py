@@ -37,14 +37,18 @@ class StdioListening:
     def greet(self, request: Request) -> None:
         """A client of the handshake era is there: it is told of changed lists without asking."""
         if self._client is None:
-            self._client = ListeningClient(self._native, request, self._tell, lists=self._native.lists_told())
+            lists = self._native.lists_told(request.caller.rights)
+            self._client = ListeningClient(self._native, request, self._tell, lists=lists)
 
     async def answer(self, method: str, params: RequestParams, request: Request) -> Members:
         """The answer to `resources/subscribe` and `resources/unsubscribe`."""
         require(isinstance(params.uri, str))
         self.greet(request)
         assert self._client is not None
-        await (self._client.subscribe if method == SUBSCRIBE else self._client.unsubscribe)(params.uri)
+        if method == SUBSCRIBE:
+            await self._client.subscribe(params.uri, request)
+        else:
+            await self._client.unsubscribe(params.uri)
         self.when_changed()
         return {}
 
@@ -94,6 +98,6 @@ class StdioListening:
         assert self._client is not None
         for uri in addresses:
             try:
-                await self._client.subscribe(uri)
+                await self._client.subscribe(uri, request)
             except RpcError:
                 continue  # it may be gone by now

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 
 import msgspec
 from msgspec import UNSET
 
+from toolcrib.model.caller import EVERYTHING, Rights
 from toolcrib.server.fixed_answers import FixedAnswers
 from toolcrib.server.listening_clients import LISTEN, SUBSCRIBE, UNSUBSCRIBE
 from toolcrib.server.meta_tools import MetaTools
@@ -28,13 +30,19 @@ class StdioSession:
     """Speaks the protocol in the era that the client opens with; whatever is not a call is answered at once."""
 
     def __init__(
-        self, meta_tools: MetaTools, answers: FixedAnswers, write: WriteLine, journal: Journal | None = None
+        self,
+        meta_tools: MetaTools,
+        answers: FixedAnswers,
+        write: WriteLine,
+        journal: Journal | None = None,
+        *,
+        rights: Callable[[], Rights] = lambda: EVERYTHING,
     ) -> None:
         self._answers = answers
         self._write = write
         self._journal = journal or Journal()
         self._era: ProtocolEra | None = None
-        self.calls = StdioCalls(meta_tools, write, self._journal, session=secrets.token_hex(8))
+        self.calls = StdioCalls(meta_tools, write, self._journal, session=secrets.token_hex(8), rights=rights)
         self.calls.listening.when_changed = self._note_listening
 
     def resume(self, progress: Progress) -> None:

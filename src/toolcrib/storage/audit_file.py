@@ -1,25 +1,30 @@
-"""The audit log as lines of JSON in a few files of bounded size."""
+"""The audit log as chained lines of JSON in a few files of bounded size."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from functools import lru_cache
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from toolcrib.calls.audit_log import AuditRecord
-from toolcrib.masking.texts import mask_text
-from toolcrib.storage.file_lock import file_lock
+from toolcrib.storage.audit_chain import NOWHERE, Head
+from toolcrib.storage.audit_fields import fields_of
+from toolcrib.storage.audit_head import AuditHead
+from toolcrib.storage.audit_oldest import first_line_kept, first_line_of
+from toolcrib.storage.audit_takeover import end_of_log
+from toolcrib.storage.audit_trail import files_of_log
 
-_MAX_NAMES = 64
-_MAX_CHARACTERS = 128
+# How long a line waits for other processes; one that was stopped within a line must not stop the calls of all.
+LOCK_SECONDS = 0.1
+_LOCK_SECONDS_AGAIN = 0.002
+# Windows lets nobody rename a file that a process has open.
+_KEEPS_OPEN = sys.platform != "win32"
 _APPEND = (
-    os.O_WRONLY
+    os.O_RDWR
     | os.O_APPEND
     | os.O_CREAT
     | getattr(os, "O_CLOEXEC", 0)
@@ -29,10 +34,10 @@ _APPEND = (
 
 
 class AuditFile:
-    """Fulfils `AuditLog`; several processes may write to the same files.
+    """Fulfils `AuditLog`; several processes may write to the same files, and all their lines are one chain.
 
-    The newest records are in `path`, older ones in `path.1` and so on, `files` of them in all.
-    `on_trouble` hears once when records can no longer be written, and once when they can again.
+    The newest records are in `path`, older ones in `path.1` and so on, `files` of them in all; `path.head` says where
+    the chain ends. `on_trouble` hears once when records can no longer be written, and once when they can again.
     """
 
     def __init__(
@@ -44,67 +49,119 @@ class AuditFile:
         on_trouble: Callable[[str], None],
     ) -> None:
         self._path = path
-        self._lock_path = path.with_name(f"{path.name}.lock")
+        self._head = AuditHead(head_path(path))
         self._on_trouble = on_trouble
         self._lock = threading.Lock()
         self._unrecorded = 0
+        # For the first line after a rotation.
+        self._oldest = 0
+        # Open from one line to the next; where the last one of ours ended is known then, and remembered.
+        self._log, self._end, self._known = -1, NOWHERE, NOWHERE
         self.configure(max_bytes=max_bytes, files=files)
 
     def configure(self, *, max_bytes: int, files: int) -> None:
-        """Let other limits hold from the next record on; files beyond a smaller number stay where they are."""
+        """Let other limits hold from the next record on; the next rotation deletes files beyond a smaller number."""
         if files < 2:
             raise ValueError("files must be at least 2: the one written to and one before it")
         with self._lock:
             self._files = [self._path, *(self._path.with_name(f"{self._path.name}.{n}") for n in range(1, files))]
             self._max_bytes = max_bytes
 
-    def append(self, record: AuditRecord) -> None:
-        line = _line(record)
+    def append(self, record: AuditRecord) -> bool:
         with self._lock:
             try:
-                self._write(line)
+                self._head.take(_LOCK_SECONDS_AGAIN if self._unrecorded else LOCK_SECONDS)
+                try:
+                    self._write(record)
+                finally:
+                    self._head.release()
             except OSError as error:
                 self._failed(error)
-            else:
-                self._succeeded()
+                return False
+            self._succeeded()
+            return True
 
-    def _write(self, line: bytes) -> None:
-        # Opened for each record: a file that another process has rotated or a person deleted gets no more of them.
-        with self._opened() as descriptor:
-            if not self._is_full(os.fstat(descriptor), line):
-                _append_whole(descriptor, line)
-                return
-        self._rotate(line)
-        with self._opened() as descriptor:
-            _append_whole(descriptor, line)
+    def close(self) -> None:
+        with self._lock:
+            self._close_log()
+            self._head.close()
 
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _write(self, record: AuditRecord) -> None:
+        fields, self._oldest = fields_of(record, self._unrecorded), 0
         try:
-            descriptor = os.open(self._path, _APPEND, 0o600)
+            if not self._wrote(record.time, fields, self._max_bytes):
+                self._close_log()
+                self._rotate()
+                self._wrote(record.time, fields, sys.maxsize)
+        except OSError:
+            self._close_log()
+            raise
+        if not _KEEPS_OPEN:
+            self._close_log()
+
+    def _wrote(self, time: float, fields: bytes, max_bytes: int) -> bool:
+        """Add a line; False where the file is too full for it."""
+        head = self._end if self._is_ours_the_end() else self._opened(time)
+        line, after = head.sealed(fields, self._oldest)
+        fits = after.size <= max_bytes or not head.size
+        if fits:
+            self._add(line, after)
+        return fits
+
+    def _is_ours_the_end(self) -> bool:
+        """Whether the log is still as our last line left it: nobody has written since, rotated or deleted it."""
+        try:
+            return self._log >= 0 and self._end.is_end_of(os.lstat(self._path))
         except FileNotFoundError:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self._path, _APPEND, 0o600)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+            return False
 
-    def _is_full(self, status: os.stat_result, line: bytes) -> bool:
-        return status.st_size > 0 and status.st_size + len(line) > self._max_bytes
+    def _opened(self, time: float) -> Head:
+        """Open the log anew, and say where it ends."""
+        self._close_log()
+        self._log = os.open(self._path, _APPEND, 0o600)
+        head = self._head.read()
+        if head is not None and head.is_end_of(os.fstat(self._log)):
+            return head
+        end, happened = end_of_log(self._log, head, self._files[1], self._known)
+        # Before the next line: whoever is killed right after it, or rotates, leaves what continues the head.
+        self._head.write(end)
+        if not happened:
+            return end
+        line, after = _on_new_line(self._log, end).sealed(fields_of(_own_record(time, happened)))
+        self._add(line, after)
+        return after
 
-    def _rotate(self, line: bytes) -> None:
-        """Move every file one place on, unless another process does or did so."""
+    def _add(self, line: bytes, after: Head) -> None:
+        _append_whole(self._log, line)
+        self._head.write(after)
+        self._end = self._known = after
+
+    def _close_log(self) -> None:
+        if self._log >= 0:
+            os.close(self._log)
+            self._log, self._end = -1, NOWHERE
+
+    def _rotate(self) -> None:
+        """Move every file one place on; the lock is ours."""
         # Windows refuses while another process has the file open; the next record tries again.
-        with suppress(OSError), file_lock(self._lock_path) as taken:
-            if taken and self._is_full(self._path.stat(), line):
-                self._shift()
+        with suppress(OSError):
+            before, has_dropped = first_line_kept(self._path), self._drop_beyond()
+            # Only up to the first free place: a rotation that failed half-way then pushes nothing out.
+            last = len(self._files) - 1
+            free = next((place for place, file in enumerate(self._files) if not file.exists()), last)
+            has_dropped = has_dropped or self._files[free].exists()
+            for place in range(free, 0, -1):
+                os.replace(self._files[place - 1], self._files[place])
+            # What others take away must stay missing.
+            self._oldest = (0 if has_dropped else before) or first_line_of(files_of_log(self._path))
 
-    def _shift(self) -> None:
-        # Only up to the first free place: a rotation that failed half-way then pushes nothing out.
-        free = next((place for place, file in enumerate(self._files) if not file.exists()), len(self._files) - 1)
-        for place in range(free, 0, -1):
-            os.replace(self._files[place - 1], self._files[place])
+    def _drop_beyond(self) -> bool:
+        """Delete what a larger number of files left: the next rotation would tear a gap between it and the rest."""
+        place = len(self._files)
+        while (beyond := self._path.with_name(f"{self._path.name}.{place}")).exists():
+            beyond.unlink()
+            place += 1
+        return place > len(self._files)
 
     def _failed(self, error: OSError) -> None:
         self._unrecorded += 1
@@ -122,29 +179,25 @@ class AuditFile:
             self._on_trouble(message)
 
 
-def _line(record: AuditRecord) -> bytes:
-    fields = {
-        "time": datetime.fromtimestamp(record.time, UTC).isoformat(timespec="milliseconds"),
-        "caller": _shown(record.caller),
-        "face": _shown(record.face),
-        "server": _shown(record.server),
-        "tool": _shown(record.tool),
-        "argumentNames": [_shown(name) for name in record.argument_names[:_MAX_NAMES]],
-        "outcome": _shown(record.outcome),
-        "durationMs": round(record.duration_ms, 3),
-        "argumentBytes": record.argument_bytes,
-        "resultBytes": record.result_bytes,
-        **({"questions": record.questions} if record.questions else {}),
-    }
-    # Plain ASCII: no character of a name can end a line in any reader, or steer a terminal that shows it.
-    return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+def head_path(log: Path) -> Path:
+    """The file that says where this log ends."""
+    return log.with_name(f"{log.name}.head")
 
 
-@lru_cache(maxsize=1024)  # the same names come with every call
-def _shown(text: str) -> str:
-    # Masked before it is cut: half a secret is not recognised any more.
-    shown = mask_text(text[: 8 * _MAX_CHARACTERS])
-    return shown if len(shown) <= _MAX_CHARACTERS else shown[: _MAX_CHARACTERS - 1] + "…"
+def _own_record(time: float, happened: str) -> AuditRecord:
+    """What the log says about itself."""
+    return AuditRecord(time, "toolcrib", "", "", "", (), happened, 0.0, 0, 0)
+
+
+def _on_new_line(log: int, head: Head) -> Head:
+    """End a torn line, so that the next one begins where a line does."""
+    if not head.size:
+        return head
+    os.lseek(log, -1, os.SEEK_END)
+    if os.read(log, 1) == b"\n":
+        return head
+    _append_whole(log, b"\n")
+    return head.in_file(os.fstat(log))
 
 
 def _append_whole(descriptor: int, line: bytes) -> None:

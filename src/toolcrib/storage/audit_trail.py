@@ -39,7 +39,7 @@ class AuditTrail:
         `since` only saves work: a file that was last written before it is not read.
         """
         found: list[AuditRecord] = []
-        for file in reversed(self._files()):
+        for file in reversed(files_of_log(self._path)):
             missing = None if count is None else count - len(found)
             lines = self._new_lines(file, skip=missing == 0 or _written_at(file) < since)
             found += islice(filter(wanted, _records(reversed(lines))), missing)
@@ -47,19 +47,8 @@ class AuditTrail:
 
     def new(self, wanted: Wanted) -> list[AuditRecord]:
         """The records that were added since the last look, and are wanted."""
-        added = (record for file in self._files() for record in _records(self._new_lines(file)))
+        added = (record for file in files_of_log(self._path) for record in _records(self._new_lines(file)))
         return list(filter(wanted, added))
-
-    def _files(self) -> list[Path]:
-        """From the oldest to the newest; rotation gives the oldest file the highest number."""
-        folder, name = self._path.parent, re.compile(rf"{re.escape(self._path.name)}(?:\.(\d+))?")
-        try:
-            matches = [found for found in (name.fullmatch(file.name) for file in folder.iterdir()) if found]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as problem:
-            raise _unreadable(folder, problem) from problem
-        return [folder / found[0] for found in sorted(matches, key=lambda found: -int(found[1] or 0))]
 
     def _new_lines(self, file: Path, *, skip: bool = False) -> list[bytes]:
         """The whole lines of a file behind what was read of it; `skip` counts them as read."""
@@ -78,6 +67,18 @@ class AuditTrail:
         except OSError as problem:
             raise _unreadable(file, problem) from problem
         return lines.splitlines()
+
+
+def files_of_log(path: Path) -> list[Path]:
+    """From the oldest to the newest; rotation gives the oldest file the highest number."""
+    folder, name = path.parent, re.compile(rf"{re.escape(path.name)}(?:\.(\d+))?")
+    try:
+        matches = [found for found in (name.fullmatch(file.name) for file in folder.iterdir()) if found]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        raise _unreadable(folder, problem) from problem
+    return [folder / found[0] for found in sorted(matches, key=lambda found: -int(found[1] or 0))]
 
 
 def _unreadable(path: Path, problem: OSError) -> ToolcribError:
@@ -105,6 +106,13 @@ class _Line(msgspec.Struct, rename="camel"):
     argument_bytes: int
     result_bytes: int
     questions: int = 0
+    effect: str = ""
+    decision: str = ""
+    rights: str = ""
+    fingerprint: str = ""
+    findings: str = ""
+    reason: str = ""
+    number: int = msgspec.field(name="n", default=0)
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -116,7 +124,7 @@ def _records(lines: Iterable[bytes]) -> Iterator[AuditRecord]:
         try:
             fields = msgspec.structs.asdict(_decode(line))
             at = fields["time"].timestamp()
-        except (msgspec.MsgspecError, ValueError, OverflowError):
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             continue
         if 0 <= at < LATEST:
             yield AuditRecord(**{**fields, "time": at})

@@ -15,14 +15,22 @@ if sys.platform == "win32":
     # Windows lets nobody else read a locked byte; this one lies behind everything a holder writes down.
     _LOCKED_BYTE = 1 << 30
 
-    def _take(descriptor: int) -> None:
+    def take(descriptor: int) -> None:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def release(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
-    def _take(descriptor: int) -> None:
+    def take(descriptor: int) -> None:
+        """Lock an open file; BlockingIOError (on Windows PermissionError) where another process has it."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def release(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 _PAUSE_SECONDS = 0.01
@@ -64,7 +72,7 @@ def _taken_in_time(descriptor: int, wait_seconds: float) -> bool:
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
-            _take(descriptor)
+            take(descriptor)
             return True
         except (BlockingIOError, PermissionError):
             if time.monotonic() >= deadline:

@@ -8,11 +8,14 @@ from typing import Any
 
 import msgspec
 
+from toolcrib.model.clean_text import cleaned
 from toolcrib.model.items import ItemKind
 from toolcrib.model.tool import Tool
 
 # So many definitions are kept decoded. Of thousands of tools only those that were found, shown or called are looked into.
 DECODED_DEFINITIONS = 512
+# How JSON text in ASCII writes what could hide or steer.
+_CONTROL_SIGNS = (b"\\u", b"\\b", b"\\f", b"\\r", b"\x7f")
 
 
 class _Named(msgspec.Struct):
@@ -41,6 +44,10 @@ class JsonTool(Tool):
     def definition(self) -> Mapping[str, Any]:
         return _decoded(vars(self)["text"])
 
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        return _shown(vars(self)["text"])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tool):
             return NotImplemented
@@ -63,3 +70,14 @@ def read_item(server: str, kind: ItemKind, name: str, definition: str, fingerpri
 @lru_cache(maxsize=DECODED_DEFINITIONS)
 def _decoded(text: _Text) -> Mapping[str, Any]:
     return _decode_object(text)
+
+
+@lru_cache(maxsize=DECODED_DEFINITIONS)
+def _shown(text: _Text) -> Mapping[str, Any]:
+    definition = _decoded(text)
+    # Of nearly every definition this tells that there is nothing to clean, in less than a microsecond.
+    written = bytes(text)
+    if written.isascii() and not any(sign in written for sign in _CONTROL_SIGNS):
+        return definition
+    shown: Mapping[str, Any] = cleaned(definition)
+    return shown

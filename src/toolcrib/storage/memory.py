@@ -7,9 +7,11 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
+from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, PinsKept, ServerRecord, Users
 from toolcrib.model.asking import QuestionKind
+from toolcrib.model.finding import Finding
 from toolcrib.model.learnt import LearntShape
+from toolcrib.model.pin import Judged, Pin, Pins
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
@@ -25,12 +27,13 @@ from toolcrib.storage.json_text import (
     with_kept,
 )
 from toolcrib.storage.json_tool import read_item, read_tool
+from toolcrib.storage.memory_trust import MemoryTrust
 
 
 class MemoryCatalog:
     """Fulfils `CatalogStore` for one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, pins_kept: PinsKept | None = None) -> None:
         self._lock = threading.RLock()
         self._servers: dict[str, ServerRecord] = {}
         self._tools: dict[str, dict[str, ToolRow]] = {}
@@ -39,12 +42,14 @@ class MemoryCatalog:
         self._leases: dict[str, tuple[str, float]] = {}
         self._gateways: dict[str, GatewayRow] = {}
         self._vectors: dict[tuple[str, bytes], bytes] = {}
+        self._trust = MemoryTrust(pins_kept or PinsKept())
         self._changes = 0
 
     def servers(self) -> dict[str, ServerRecord]:
         with self._lock:
             records = sorted(self._servers.values(), key=lambda record: (record.name, record.launch_key))
-            return {record.launch_key: record for record in records}
+            revision = self._trust.revision
+            return {one.launch_key: replace(one, pins_revision=revision(one.review_key)) for one in records}
 
     def tools(self, launch_key: str) -> list[Tool]:
         with self._lock:
@@ -63,18 +68,25 @@ class MemoryCatalog:
         with self._lock:
             return [tool for launch_key in self.servers() for tool in self.tools(launch_key)]
 
-    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
+    def save_reading(
+        self, server: str, launch_key: str, reading: ServerReading, read_at: float, judged: Judged | None = None
+    ) -> bool:
         new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = read_identity(identity_to_json(reading.identity))
         record = ServerRecord(server, launch_key, identity, read_at, reading.ttl_seconds, tool_count=len(new))
         with self._lock:
             known, before = self._items.get(launch_key, []), self._servers.get(launch_key)
+            review_key = "" if before is None else before.review_key
+            if judged is not None:
+                self._trust.save(judged, read_at)
+                review_key = judged.review_key
             items = with_kept(items, known, reading.unlisted)
             changed = new != self._tools.get(launch_key, {}) or items != known
             self._tools[launch_key], self._items[launch_key] = new, items
             asks = record.asks if before is None else before.asks
-            self._servers[launch_key] = replace(record, asks=asks, item_count=len(items))
+            self._servers[launch_key] = replace(record, asks=asks, item_count=len(items), review_key=review_key)
             self._forget_former_launches(server)
+            self._trust.forget_unmet(read_at, {known.review_key for known in self._servers.values()})
             self._drop_outlived_shapes()
             self._changes += 1
         return changed
@@ -123,6 +135,28 @@ class MemoryCatalog:
             self._drop_outlived_shapes()
             if self._servers.pop(launch_key, None) is not None:
                 self._changes += 1
+
+    def pins(self, review_key: str, *, with_definitions: bool = False) -> Pins:  # noqa: ARG002 - they are here anyway
+        with self._lock:
+            return self._trust.pins(review_key)
+
+    def decide_pins(
+        self,
+        review_key: str,
+        server: str,  # noqa: ARG002 - only a file says whose they are
+        *,
+        add: Sequence[Pin] = (),
+        refuse: Iterable[str] = (),
+        by: str,  # noqa: ARG002
+        at: float,
+    ) -> None:
+        with self._lock:
+            self._trust.decide(review_key, add, refuse, at)
+            self._changes += 1
+
+    def findings(self) -> dict[str, tuple[Finding, ...]]:
+        with self._lock:
+            return dict(self._trust.findings)
 
     def _forget_former_launches(self, name: str) -> None:
         own = [record for record in self._servers.values() if record.name == name]

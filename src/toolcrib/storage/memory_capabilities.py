@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from toolcrib.approvals.store import CapabilityRow, ProposalRow
 
@@ -16,9 +17,13 @@ class MemoryCapabilities:
         self._capabilities: dict[str, CapabilityRow] = {}
         self._history: dict[str, list[CapabilityRow]] = {}
 
-    def proposals(self) -> list[ProposalRow]:
+    def proposals(self, *, server: str | None = None, state: str | None = None) -> list[ProposalRow]:
         with self._lock:
-            return sorted(self._proposals.values(), key=lambda row: (row.requested_at, row.id))
+            known = sorted(self._proposals.values(), key=lambda row: (row.requested_at, row.id))
+        return [row for row in known if server in (None, row.server) and state in (None, row.state)]
+
+    def newest_version(self, server: str) -> int:
+        return max((row.version for row in self.proposals(server=server)), default=0)
 
     def proposal(self, id: str) -> ProposalRow | None:
         with self._lock:
@@ -39,6 +44,13 @@ class MemoryCapabilities:
                 return False
             self._proposals[row.id] = row
             return True
+
+    def drop_old_proposals(self, server: str, states: Collection[str], *, keep: int) -> None:
+        with self._lock:
+            over = [row for row in self.proposals(server=server) if row.state in states]
+            over.sort(key=lambda row: row.version, reverse=True)
+            for row in over[keep:]:
+                del self._proposals[row.id]
 
     def capabilities(self) -> list[CapabilityRow]:
         with self._lock:

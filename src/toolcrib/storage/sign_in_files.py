@@ -109,7 +109,7 @@ class SignInFiles:
             content = file.read(_MOST_BYTES + 1)
         try:
             record = msgspec.json.decode(content, type=SignIn)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise StoreUnavailable(
                 f"the sign-in in {path} can't be read", hint="Delete that file, then sign in again."
             ) from None

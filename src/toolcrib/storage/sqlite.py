@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, ServerRecord, Users
+from toolcrib.catalog.store import LAUNCHES_KEPT, NO_USERS, GatewayRow, PinsKept, ServerRecord, Users
 from toolcrib.model.asking import KIND_OF, QuestionKind
+from toolcrib.model.finding import Finding
 from toolcrib.model.learnt import LearntShape
+from toolcrib.model.pin import Judged, Pin, Pins
 from toolcrib.model.reading import ServerReading
 from toolcrib.model.tool import Tool
 from toolcrib.storage.json_text import (
@@ -28,6 +30,7 @@ from toolcrib.storage.json_text import (
 )
 from toolcrib.storage.json_tool import read_item, read_tool
 from toolcrib.storage.sqlite_file import SqliteFile
+from toolcrib.storage.sqlite_trust import all_findings, decide, pins_of, save_judged
 
 MAX_VECTORS = 250_000
 
@@ -37,7 +40,8 @@ _KEYS_A_QUERY = 500
 _SERVERS = """
 SELECT name, launch_key, identity, read_at, ttl_seconds, error, error_at, stale,
        (SELECT count(*) FROM tools WHERE tools.launch_key = servers.launch_key), failures, error_code, expired, asks,
-       (SELECT count(*) FROM items WHERE items.launch_key = servers.launch_key)
+       (SELECT count(*) FROM items WHERE items.launch_key = servers.launch_key), review_key,
+       ifnull((SELECT revision FROM pinned WHERE pinned.review_key = servers.review_key), 0)
 FROM servers ORDER BY name, launch_key
 """
 _TOOLS = "SELECT servers.name, definition, fingerprint FROM tools JOIN servers USING (launch_key)"
@@ -97,7 +101,8 @@ WHERE leases.owner = excluded.owner OR leases.expires_at <= :now
 class SqliteCatalog:
     """Fulfils `CatalogStore`; reads never wait for a write, here or in another process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pins_kept: PinsKept | None = None) -> None:
+        self._pins_kept = pins_kept or PinsKept()
         self._writer = SqliteFile(path, read_only=False)
         # Reading has its own connection, so that it need not queue behind a write that waits for another process.
         self._reader = SqliteFile(path, read_only=True)
@@ -123,7 +128,9 @@ class SqliteCatalog:
         with self._reader.connection() as db:
             return [read_tool(*row) for row in db.execute(query)]
 
-    def save_reading(self, server: str, launch_key: str, reading: ServerReading, read_at: float) -> bool:
+    def save_reading(
+        self, server: str, launch_key: str, reading: ServerReading, read_at: float, judged: Judged | None = None
+    ) -> bool:
         new, items = stored_tools(server, reading.tools), stored_items(server, reading.items)
         identity = identity_to_json(reading.identity)
         with self._writer.transaction() as db:
@@ -131,6 +138,8 @@ class SqliteCatalog:
             db.execute(_FORGET_FORMER_LAUNCHES, {"name": server, "kept": LAUNCHES_KEPT})
             changed = _replace_tools(db, launch_key, new)
             changed |= _replace_items(db, launch_key, items, reading.unlisted)
+            if judged is not None:
+                save_judged(db, server, launch_key, judged, read_at, self._pins_kept)
             _note_change(db)
         return changed
 
@@ -169,6 +178,28 @@ class SqliteCatalog:
         with self._writer.transaction() as db:
             if db.execute("DELETE FROM servers WHERE launch_key = ?", (launch_key,)).rowcount:
                 _note_change(db)
+
+    def pins(self, review_key: str, *, with_definitions: bool = False) -> Pins:
+        with self._reader.connection() as db:
+            return pins_of(db, review_key, with_definitions=with_definitions)
+
+    def decide_pins(
+        self,
+        review_key: str,
+        server: str,
+        *,
+        add: Sequence[Pin] = (),
+        refuse: Iterable[str] = (),
+        by: str,
+        at: float,
+    ) -> None:
+        with self._writer.transaction() as db:
+            decide(db, review_key, server, add, refuse, by, at, self._pins_kept)
+            _note_change(db)
+
+    def findings(self) -> dict[str, tuple[Finding, ...]]:
+        with self._reader.connection() as db:
+            return all_findings(db)
 
     def change_token(self) -> int:
         with self._reader.connection() as db:
@@ -266,7 +297,7 @@ def _without_ballast(db: sqlite3.Connection, encoder: str) -> int:
 
 def _server_record(row: tuple[Any, ...]) -> ServerRecord:
     name, launch, identity, read_at, ttl_seconds, error, error_at, stale, tools, failures, error_code, *last = row
-    expired, asks, items = last
+    expired, asks, items, review_key, revision = last
     return ServerRecord(
         name,
         launch,
@@ -282,6 +313,8 @@ def _server_record(row: tuple[Any, ...]) -> ServerRecord:
         bool(expired),
         read_asks(asks),
         items,
+        review_key,
+        revision,
     )
 
 

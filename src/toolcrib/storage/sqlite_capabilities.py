@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from pathlib import Path
 
 from toolcrib.approvals.store import CapabilityRow, ProposalRow
-from toolcrib.storage.json_text import plain_text
+from toolcrib.storage.json_text import plain_text, to_json
 from toolcrib.storage.sqlite_file import SqliteFile
 
 _PROPOSAL = "SELECT id, server, version, state, requested_at, body FROM proposals"
+_DROP_OLD_PROPOSALS = """
+DELETE FROM proposals WHERE id IN (
+    SELECT id FROM proposals WHERE server = ? AND state IN (SELECT value FROM json_each(?))
+    ORDER BY version DESC LIMIT -1 OFFSET ?
+)
+"""
 _CAPABILITY = "SELECT id, version, body, registered_at FROM capabilities"
 _TO_HISTORY = """
 INSERT INTO capability_history (id, version, body, registered_at)
@@ -23,9 +30,17 @@ class SqliteCapabilities:
     def __init__(self, path: Path) -> None:
         self._file = SqliteFile(path, read_only=False)
 
-    def proposals(self) -> list[ProposalRow]:
+    def proposals(self, *, server: str | None = None, state: str | None = None) -> list[ProposalRow]:
+        wanted = {"server": server and plain_text(server), "state": state}
+        columns = [column for column, value in wanted.items() if value is not None]
+        where = f"WHERE {' AND '.join(f'{column} = :{column}' for column in columns)} " if columns else ""
         with self._file.connection() as db:
-            return [ProposalRow(*row) for row in db.execute(f"{_PROPOSAL} ORDER BY requested_at, id")]
+            return [ProposalRow(*row) for row in db.execute(f"{_PROPOSAL} {where}ORDER BY requested_at, id", wanted)]
+
+    def newest_version(self, server: str) -> int:
+        query = "SELECT ifnull(max(version), 0) FROM proposals WHERE server = ?"
+        with self._file.connection() as db:
+            return int(db.execute(query, (plain_text(server),)).fetchone()[0])
 
     def proposal(self, id: str) -> ProposalRow | None:
         with self._file.connection() as db:
@@ -42,6 +57,11 @@ class SqliteCapabilities:
         with self._file.transaction() as db:
             changed = db.execute("UPDATE proposals SET state = ?, body = ? WHERE id = ? AND state = ?", values)
             return changed.rowcount == 1
+
+    def drop_old_proposals(self, server: str, states: Collection[str], *, keep: int) -> None:
+        values = (plain_text(server), to_json(sorted(states)), keep)
+        with self._file.transaction() as db:
+            db.execute(_DROP_OLD_PROPOSALS, values)
 
     def capabilities(self) -> list[CapabilityRow]:
         with self._file.connection() as db:

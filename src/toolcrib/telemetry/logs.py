@@ -8,10 +8,13 @@ from collections.abc import Mapping
 
 from toolcrib.masking.known import KnownSecrets
 from toolcrib.masking.masker import Masker
+from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.clean_text import clean_lines
+from toolcrib.telemetry.crash import cover_crashes
 
 _FORMAT = "%(levelname)s %(name)s: %(message)s"
 _MOST_CHARACTERS = 20_000
+_MOST_LOOKED_AT = 100_000
 _INDENT = "    "
 # These write whole addresses and headers, also where a program that uses our library has set up logging itself.
 _TALKATIVE = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
@@ -23,8 +26,9 @@ class CleanFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        # Cleaned before it is masked: a code in the middle of a secret would hide it.
-        text = _covered.masker(clean_lines(super().format(record)[:_MOST_CHARACTERS]))
+        # Cleaned before it is masked: a code in the middle of a secret would hide it. And masked before it is cut: half a
+        # secret is not recognised any more.
+        text = REDACTOR(clean_lines(super().format(record)[:_MOST_LOOKED_AT]))[:_MOST_CHARACTERS]
         return text.replace("\n", f"\n{_INDENT}")
 
 
@@ -38,55 +42,35 @@ def log_to_stderr(*, verbose: int, quiet: bool, env: Mapping[str, str], with_tim
     logging.getLogger("toolcrib").setLevel(level)
     # The SDK logs every odd message with a traceback; what matters of it we report ourselves.
     logging.getLogger("mcp").setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
+    cover_crashes()
 
 
 def mask_in_logs(masker: Masker) -> None:
     """Cover what this masker knows in every line from now on, tracebacks included.
 
-    Values that are everyday words are left: what servers say was covered before, and a line is about much else.
+    Its values that are everyday words are left: a line is about much else.
     """
-    _covered.add(masker.telling)
+    _look_at_talkative_ones()
+    REDACTOR.cover(masker.telling)
 
 
 def mask_tokens_in_logs(owner: str, tokens: KnownSecrets) -> None:
     """The same for what changes: the tokens of `owner` from now on, in place of those it had before."""
-    _covered.add_tokens(owner, tokens)
+    _look_at_talkative_ones()
+    REDACTOR.cover_tokens(owner, tokens)
 
 
-class _Covered(logging.Filter):
-    """What the log lines of this process must not show; logging is set up once for a process, and so is this."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known = KnownSecrets()
-        self._tokens: dict[str, KnownSecrets] = {}
-        self.masker = Masker()
-
-    def add(self, known: KnownSecrets) -> None:
-        self._look_at_talkative_ones()
-        merged = self._known.and_also(known)
-        if merged is not self._known:
-            self._known = merged
-            self._cover()
-
-    def add_tokens(self, owner: str, tokens: KnownSecrets) -> None:
-        self._look_at_talkative_ones()
-        self._tokens[owner] = tokens
-        self._cover()
-
-    def _cover(self) -> None:
-        known = self._known
-        for tokens in self._tokens.values():
-            known = known.and_also(tokens)
-        self.masker = Masker(known)
-
-    def _look_at_talkative_ones(self) -> None:
-        for name in _TALKATIVE:
-            logging.getLogger(name).addFilter(self)  # one that is there already is not added again
+class _Quietened(logging.Filter):
+    """Covers what the talkative ones say, whoever has set up logging."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self.masker(record.getMessage()), None
+        record.msg, record.args = REDACTOR(record.getMessage()), None
         return True
+
+
+def _look_at_talkative_ones() -> None:
+    for name in _TALKATIVE:
+        logging.getLogger(name).addFilter(_quietened)  # one that is there already is not added again
 
 
 def _level(verbose: int, *, quiet: bool) -> int:
@@ -95,4 +79,4 @@ def _level(verbose: int, *, quiet: bool) -> int:
     return (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
 
 
-_covered = _Covered()
+_quietened = _Quietened()

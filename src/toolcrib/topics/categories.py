@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from toolcrib.topics.domains import REMEMBERED, snake_case
+from toolcrib.model.snake_case import snake_case
+from toolcrib.topics.domains import REMEMBERED
 
 OTHER = "other"
 # At most one of these.

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
+from toolcrib.model.snake_case import snake_case
+
 _SUFFIXES = ("-mcp-server", "-server", "-mcp", "-bot", "-api")
 # In this order: the first key found in a server's name decides.
 _PRIMARY: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -63,15 +65,9 @@ _SUB_DOMAINS: dict[str, str] = {
     for form in (noun, f"{noun}s")
 }
 
-_CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _TOPIC = re.compile(r"[a-z][a-z0-9 ]{1,29}")
 REMEMBERED = 32_768
-
-
-def snake_case(name: str) -> str:
-    """`listIssues`, `list-issues` and `list.issues` as `list_issues`."""
-    return _NOT_A_WORD.sub("_", _CASE_CHANGE.sub("_", name)).strip("_").lower()
 
 
 @lru_cache(maxsize=REMEMBERED)

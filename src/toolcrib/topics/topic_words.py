@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
-from toolcrib.topics.domains import REMEMBERED, snake_case
+from toolcrib.model.snake_case import snake_case
+from toolcrib.topics.domains import REMEMBERED
 
 # As they are shown; their singular is understood too.
 _NOUNS = """

@@ -11,6 +11,7 @@ import msgspec
 
 from toolcrib.model.asking import QuestionRefused
 from toolcrib.upstream.link import RequestHandler
+from toolcrib.upstream.pacing import Pace
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, Message, RequestId, error_response, response
 
 log = logging.getLogger(__name__)
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 CAPABILITIES: Mapping[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 
 # A server that floods us with requests and reads no answer must not fill our memory.
-MOST_UNDER_WAY = 1_000
+MOST_UNDER_WAY = 100
 
 
 class ServerRequests:
@@ -30,11 +31,14 @@ class ServerRequests:
         self._asked = asked
         self._send = send
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
+        self._pace = Pace()
 
     def take(self, message: Message, request_id: int | None) -> None:
         """Begin to answer a request that came on the stream of our own request with this id, if that is known."""
         id = message.id
         if not isinstance(id, int | str) or id in self._tasks or len(self._tasks) >= MOST_UNDER_WAY:
+            return
+        if not self._pace.has_turn():
             return
         task = self._tasks[id] = asyncio.ensure_future(self._answer(id, message, request_id))
         task.add_done_callback(lambda _: self._tasks.pop(id, None))

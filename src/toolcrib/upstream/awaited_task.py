@@ -19,6 +19,8 @@ from toolcrib.errors import ToolExecutionError
 from toolcrib.model.advice import OUTCOME_UNKNOWN
 from toolcrib.model.asking import can_answer
 from toolcrib.model.call import TASK, Progress, ToolCall, ToolResult
+from toolcrib.model.clean_text import clean_words
+from toolcrib.model.large_json import small_value
 from toolcrib.model.reading import Era
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.wire.jsonrpc import Json, RpcError, rpc_error
@@ -35,15 +37,19 @@ Ask = Callable[[str, Mapping[str, Any]], Awaitable[Json]]
 """(method, parameters besides the id of the task)"""
 
 
-class _Told(msgspec.Struct, rename="camel"):
-    """As much of a task as we look at; the older era has other names for the pause."""
+_NOTHING = msgspec.Raw(b"null")
+_MOST_WORD_BYTES = 64 * 1024
 
-    task_id: Any = None
-    status: Any = None
-    status_message: Any = None
-    last_updated_at: Any = None
-    poll_interval: Any = None
-    poll_interval_ms: Any = None
+
+class _Told(msgspec.Struct, rename="camel"):
+    """As much of a task as we look at, undecoded; the older era has other names for the pause."""
+
+    task_id: msgspec.Raw = _NOTHING
+    status: msgspec.Raw = _NOTHING
+    status_message: msgspec.Raw = _NOTHING
+    last_updated_at: msgspec.Raw = _NOTHING
+    poll_interval: msgspec.Raw = _NOTHING
+    poll_interval_ms: msgspec.Raw = _NOTHING
 
 
 _told = msgspec.json.Decoder(_Told).decode
@@ -62,7 +68,7 @@ class TaskState:
 
     @property
     def words(self) -> str:
-        return self.message or self.status.replace("_", " ")
+        return clean_words(self.message) or self.status.replace("_", " ")
 
 
 def begun_task(result: ToolResult, era: Era) -> TaskState | None:
@@ -81,11 +87,13 @@ def _state(raw: Json) -> TaskState | None:
         told = _told(raw)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not isinstance(told.task_id, str) or not 0 < len(told.task_id) <= MOST_ID_CHARACTERS:
+    id, status, message, changed, *pauses = (
+        small_value(text, _MOST_WORD_BYTES) for text in msgspec.structs.astuple(told)
+    )
+    if not isinstance(id, str) or not 0 < len(id) <= MOST_ID_CHARACTERS:
         return None
-    message = told.status_message if isinstance(told.status_message, str) else ""
-    pause = _pause(told.poll_interval_ms if told.poll_interval_ms is not None else told.poll_interval)
-    return TaskState(told.task_id, str(told.status), message, str(told.last_updated_at), pause, raw)
+    pause = _pause(next((one for one in reversed(pauses) if one is not None), None))
+    return TaskState(id, str(status), message if isinstance(message, str) else "", str(changed), pause, raw)
 
 
 def _pause(milliseconds: object) -> float:
@@ -190,11 +198,14 @@ class AwaitedTask:
         if self._final is not None:
             return ToolResult(await self._final)
         if state.status == "cancelled":
-            words = f": {state.message}" if state.message else ""
+            words = f": {clean_words(state.message)}" if state.message else ""
             raise ToolExecutionError(f"the server ended its task without a result{words}", server=self._call.server)
         if self._era != "modern":
             return ToolResult(await self._result())
-        members = ToolResult(state.raw).members
+        told = ToolResult(state.raw)
+        if not told.is_object:
+            raise self._lost("its answer can't be read")
+        members = told.members
         if state.status == "failed":
             raise rpc_error(bytes(members.get("error", b"{}")))
         return ToolResult(members.get("result", b"null"))

@@ -130,6 +130,7 @@ class Bearer:
         """Wait for a renewal that is under way: its answer may be the only one that brings the next refresh token."""
         if under_way := {task for task in (self._renewal, self._looking) if task is not None}:
             await asyncio.wait(under_way)
+        await self._http.close()
 
     @property
     def _tokens(self) -> Tokens | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import httpx2
-
 from toolcrib.errors import StoreUnavailable
 from toolcrib.signin.record import record_key
 from toolcrib.signin.store import SignInStore
@@ -28,7 +26,7 @@ class Bearers:
         server: str,
         resource: str,
         account: str,
-        client: httpx2.AsyncClient,
+        connect_seconds: float,
         sign_in_alone: SignInAlone | None = None,
     ) -> Bearer:
         """The bearer with what is kept of its sign-in now; a store that can't be read counts as none.
@@ -36,7 +34,9 @@ class Bearers:
         `sign_in_alone` signs in where no person is needed.
         """
         key = record_key(resource, account)
-        bearer = self._by_key.setdefault(key, Bearer(key, self._store, SignInHttp(client, resource)))
+        if (bearer := self._by_key.get(key)) is None:
+            http = SignInHttp(resource, connect_seconds=connect_seconds)
+            bearer = self._by_key[key] = Bearer(key, self._store, http)
         bearer.sign_in_alone = sign_in_alone
         try:
             await bearer.look()

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from toolcrib.errors import ServerConnectionError
+from toolcrib.upstream.hearing import Hearing
 from toolcrib.upstream.program import find_program, start_failure
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.watchdog import Watchdog
+from toolcrib.wire.jsonrpc import line_of
 from toolcrib.wire.lines import LineSplitter
 from toolcrib.wire.pipe_size import make_roomy, size_reads
 
@@ -37,6 +39,7 @@ CLOSE_SECONDS = 1.0
 TERMINATE_SECONDS = 1.5
 KILL_SECONDS = 1.0
 LAST_WORDS_SECONDS = 0.25
+LONGEST_LAST_WORDS_SECONDS = 10.0
 REASON_LINES = 3
 REASON_CHARACTERS = 400
 
@@ -51,7 +54,7 @@ class Child(asyncio.SubprocessProtocol):
     pid: int
     _transport: asyncio.SubprocessTransport
     _stdin: asyncio.WriteTransport
-    _stdout: asyncio.BaseTransport | None
+    _stdout: asyncio.ReadTransport | None
     _family: Family
     _ending: asyncio.Task[None]
 
@@ -70,6 +73,9 @@ class Child(asyncio.SubprocessProtocol):
         self._stderr = stderr
         self._watchdog = watchdog
         self._lines = LineSplitter(max_line_bytes)
+        self._hearing = Hearing(
+            self._lines, self._hand_over, self._line_too_long, self._pause_reading, self._resume_reading
+        )
         self._open_pipes = {STDIN, STDOUT, STDERR}
         self._reason: str | None = None
         self._writable = asyncio.Event()
@@ -78,6 +84,7 @@ class Child(asyncio.SubprocessProtocol):
         self._over = asyncio.Event()
         self._disconnected = asyncio.Event()
         self._last_words: asyncio.TimerHandle | None = None
+        self._give_up_at = 0.0
 
     @classmethod
     async def spawn(
@@ -120,7 +127,7 @@ class Child(asyncio.SubprocessProtocol):
         if STDIN not in self._open_pipes:
             await self._over.wait()
         if self._reason is None:
-            self._stdin.write(line + b"\n")
+            self._stdin.write(line_of(line))
             if not self._stdin.is_closing():
                 return
             # The pipe broke before a byte of this line: the child is gone and we are about to hear of it.
@@ -139,7 +146,7 @@ class Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
-        self._stdout = self._transport.get_pipe_transport(STDOUT)
+        self._stdout = cast(asyncio.ReadTransport | None, self._transport.get_pipe_transport(STDOUT))
         make_roomy(self._stdin)
         make_roomy(self._stdout)
         self.pid = self._transport.get_pid()
@@ -160,10 +167,7 @@ class Child(asyncio.SubprocessProtocol):
             self._stderr.feed(data)
             return
         size_reads(self._stdout, len(data))
-        for line in self._lines.feed(data):
-            self._hand_over(line)
-        if self._lines.dropped:
-            self._finish(f"the server sent a line longer than {self._lines.max_bytes} bytes")
+        self._hearing.take(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
         self._open_pipes.discard(fd)
@@ -179,6 +183,17 @@ class Child(asyncio.SubprocessProtocol):
             self._family.look()
             self._family.is_alive()
             self._soon_over()
+
+    def _line_too_long(self) -> None:
+        self._finish(f"the server sent a line longer than {self._lines.max_bytes} bytes")
+
+    def _pause_reading(self) -> None:
+        if self._stdout is not None and not self._stdout.is_closing():
+            self._stdout.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._stdout is not None and not self._stdout.is_closing():
+            self._stdout.resume_reading()
 
     def _hand_over(self, line: bytes) -> None:
         if self._reason is not None:
@@ -196,6 +211,14 @@ class Child(asyncio.SubprocessProtocol):
             self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._conclude)
 
     def _conclude(self) -> None:
+        """It is over once all that it said was heard, if that does not take too long."""
+        loop = asyncio.get_running_loop()
+        self._give_up_at = self._give_up_at or loop.time() + LONGEST_LAST_WORDS_SECONDS
+        if self._hearing.is_behind and loop.time() < self._give_up_at:
+            if self._last_words is not None:
+                self._last_words.cancel()
+            self._last_words = loop.call_later(LAST_WORDS_SECONDS, self._conclude)
+            return
         self._finish(self._describe_end())
 
     def _describe_end(self) -> str:
@@ -217,6 +240,7 @@ class Child(asyncio.SubprocessProtocol):
         self._writable.set()
         if self._last_words is not None:
             self._last_words.cancel()
+        self._hearing.stop()
         self._on_exit(reason)
 
     async def _end(self) -> None:

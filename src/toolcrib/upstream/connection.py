@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
@@ -21,11 +22,12 @@ from toolcrib.model.peer import FROM_PEER
 from toolcrib.model.reading import Identity, ListKind, ServerListing, ServerReading
 from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
+from toolcrib.upstream.first_look import LOOK_SECONDS, FirstLook
 from toolcrib.upstream.household import Household
 from toolcrib.upstream.link import SessionExpired, TransportLimits
 from toolcrib.upstream.meeting import Meeting, OpenLink, to_the_end
 from toolcrib.upstream.reconnect import Reconnecting, may_come_back
-from toolcrib.upstream.session import Session
+from toolcrib.upstream.session import LONGEST_CALL_SECONDS, Session
 from toolcrib.upstream.tool_list import ListLimits
 from toolcrib.upstream.turns import Turns
 from toolcrib.upstream.watches import Hear, Watches
@@ -55,6 +57,7 @@ class ConnectionPolicy:
     connect_seconds: float = 10.0
     probe_seconds: float = 3.0
     call_seconds: float = 300.0
+    longest_call_seconds: float = LONGEST_CALL_SECONDS
     list_seconds: float = 30.0
     idle_seconds: float = 300.0
     # A connection opened only to read the tool list is not kept for the full idle time:
@@ -77,6 +80,8 @@ class ConnectionHooks:
     # Of what came on no stream of a call, and whether this server was ever seen asking so.
     on_asked: Callable[[QuestionKind], None] = lambda _: None
     asks: Callable[[], bool] = lambda: False
+    # Whether the first call on a new link waits for a look at what the server lists.
+    looks_first: Callable[[], bool] = lambda: False
 
 
 class Connection:
@@ -109,8 +114,12 @@ class Connection:
         self._called = False
         self._last_used = 0.0
         self._connected_at = 0.0
-        self._reconnecting = Reconnecting(spec.name, self._came_back, self._is_wanted)
+        self._reconnecting = Reconnecting(
+            spec.name, self._came_back, self._is_wanted, is_listened_to=lambda: self.is_listened_to
+        )
         self._watches = Watches(spec.name)
+        self._first_look = FirstLook(hooks.on_tools_changed)
+        self._successor: Connection | None = None
         self.status = DISCONNECTED
         # Who has called since the link was opened: names of clients with their sessions.
         self.callers: set[tuple[str, str]] = set()
@@ -120,6 +129,11 @@ class Connection:
         """Whether nothing runs and nothing is to be remembered: as good as a new one."""
         is_idle = not self._in_flight and not self._watches
         return self.status == DISCONNECTED and is_idle and (self._owner is None or self._owner.done())
+
+    @property
+    def is_listened_to(self) -> bool:
+        """Whether somebody waits to hear of a resource."""
+        return bool(self._watches)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool, connecting first if need be."""
@@ -131,9 +145,11 @@ class Connection:
         async def work(session: Session) -> ToolResult:
             self._called = True
             self._note(call.caller)
+            if not self._first_look.is_over(session, call) and self._hooks.looks_first():
+                await self._first_look.before(call, session, partial(self._list_on, session))
             in_turn = self._household is not None and not session.link.attributes and self._hooks.asks()
             async with self._turns.taken(seconds) if in_turn else nullcontext():
-                return await session.call(call, seconds)
+                return await session.call(call, seconds, self._policy.longest_call_seconds)
 
         async with self._slots:
             with nullcontext() if self._household is None else self._household.visited(call.conversation):
@@ -151,25 +167,36 @@ class Connection:
 
     async def subscribe(self, caller: Caller, uri: str, hear: Hear) -> None:
         """Let somebody hear of a resource from now on, connected for as long as that lasts; raises what the server answers."""
-        if not self._watches.add(uri, hear):
-            return
 
         async def work(session: Session) -> None:
             self._note(caller)
             await self._watches.begin(session, uri)
 
-        try:
-            await self._with_session(work)
-        except BaseException:
-            self._watches.remove(uri, hear)
-            raise
+        async with self._watches.turn(uri):
+            if not self._watches.add(uri, hear):
+                return
+            try:
+                await self._with_session(work)
+            except BaseException:
+                self._watches.remove(uri, hear)
+                raise
 
     async def unsubscribe(self, uri: str, hear: Hear) -> None:
         """Let them hear of it no longer."""
+        if self._successor is not None:
+            await self._successor.unsubscribe(uri, hear)
+            return
         session = self._open_session()
         if self._watches.remove(uri, hear) and session is not None:
             await self._watches.end(session, uri)
             self._last_used = asyncio.get_running_loop().time()
+
+    def hand_over(self, successor: Connection) -> None:
+        """Another connection takes this one's place: those who listen are told by it from now on."""
+        self._successor = successor
+        self._watches.move_to(successor._watches)
+        if successor._watches:
+            successor._reconnecting.start()
 
     async def tell_roots_changed(self) -> None:
         """Let the server know that its client's folders are others by now, if it runs; when it starts it asks anyway."""
@@ -201,7 +228,16 @@ class Connection:
         seconds, limits = self._policy.list_seconds, self._policy.limits
         if self.spec.origin.source == FROM_PEER:
             limits = replace(limits, items=0)
-        return await self._with_session(lambda session: session.read(limits, seconds))
+
+        async def work(session: Session) -> ServerReading:
+            reading = await session.read(limits, seconds)
+            self._first_look.was_read(session)
+            return reading
+
+        return await self._with_session(work)
+
+    async def _list_on(self, session: Session, kind: ListKind) -> ServerListing:
+        return await session.list_items(kind, self._policy.limits, min(self._policy.list_seconds, LOOK_SECONDS))
 
     async def list_items(self, kind: ListKind) -> ServerListing:
         """Everything of one kind that the server has now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -66,7 +66,7 @@ class RequestEnvelope:
 
     def task_params(self, call: ToolCall, params: Mapping[str, Any]) -> bytes:
         """Parameters of a request about the task that a call has become."""
-        meta = self.meta(_capabilities(replace(call, as_task=True)))
+        meta = self.meta(_capabilities(call.but(as_task=True)))
         return msgspec.json.encode({**params, "_meta": meta} if meta else dict(params))
 
     def headers(self, method: str, name: str = "") -> dict[str, str]:
@@ -80,7 +80,7 @@ class RequestEnvelope:
     def call_headers(self, call: ToolCall, method: str, name: str) -> dict[str, str]:
         headers = self.headers(method, name)
         if self.era == "modern" and call.target is not None and call.target.tool.kind == "tool":
-            headers.update(argument_headers(call.target.tool.input_schema, call.arguments))
+            headers.update(argument_headers(call.target.tool.accepts, call.arguments))
         return headers
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
+
+from toolcrib.upstream.hearing import REST_SECONDS, TURN_SECONDS
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK = _BYTE_ORDER_MARK + b" \t\r\n"
+_PIECE_BYTES = 16 * 1024
 
 
 class EventTooLarge(Exception):
@@ -119,6 +124,23 @@ def _usable_id(value: bytes) -> str:
     return text if text.isascii() and text.isprintable() else ""
 
 
+class _Turn:
+    """How long a server is heard at a stretch: a chunk may hold a million events or blank lines, and everybody else waits."""
+
+    def __init__(self) -> None:
+        self._now = asyncio.get_running_loop().time
+        self.begin()
+
+    def begin(self) -> None:
+        self._until = self._now() + TURN_SECONDS
+
+    async def is_over(self) -> None:
+        """Let the others have theirs, where this one took long enough."""
+        if self._now() > self._until:
+            await asyncio.sleep(REST_SECONDS)
+            self.begin()
+
+
 async def read_events(chunks: AsyncIterator[bytes], max_bytes: int) -> AsyncGenerator[Event, None]:
     """The events of a body; a body that is JSON is one event."""
     # Servers mislabel both, so the first character decides, not the content type.
@@ -132,14 +154,30 @@ async def read_events(chunks: AsyncIterator[bytes], max_bytes: int) -> AsyncGene
     if head.lstrip(_BLANK).startswith((b"{", b"[")):
         yield Event(await _whole(head, chunks, max_bytes))
         return
-    decoder = EventDecoder(max_bytes)
-    for event in decoder.feed(head):
-        yield event
-    async for chunk in chunks:
-        for event in decoder.feed(chunk):
-            yield event
+    decoder, turn = EventDecoder(max_bytes), _Turn()
+    async with aclosing(_pieces(head, chunks, turn)) as pieces:
+        async for piece in pieces:
+            for event in decoder.feed(piece):
+                yield event
+                await turn.is_over()
     for event in decoder.finish():
         yield event
+
+
+async def _pieces(head: bytes, chunks: AsyncIterator[bytes], turn: _Turn) -> AsyncGenerator[bytes, None]:
+    """The bytes of a body, never many at once, with rests in between where they take long."""
+    for piece in _cut(head):
+        yield piece
+        await turn.is_over()
+    async for chunk in chunks:
+        turn.begin()
+        for piece in _cut(chunk):
+            yield piece
+            await turn.is_over()
+
+
+def _cut(chunk: bytes) -> Iterator[bytes]:
+    return (chunk[at : at + _PIECE_BYTES] for at in range(0, len(chunk), _PIECE_BYTES))
 
 
 async def _whole(head: bytes, chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:

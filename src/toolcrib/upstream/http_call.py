@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
+from msgspec.json import encode
 
 from toolcrib.upstream.event_stream import Event
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.broken_answer import broken_answer, malformed
 from toolcrib.wire.json_arrays import items_of
 from toolcrib.wire.protocol import MCP_PROTOCOL_VERSION_HEADER, MODERN_PROTOCOL_VERSIONS
 
@@ -15,6 +17,7 @@ VERSION_HEADER = MCP_PROTOCOL_VERSION_HEADER
 _MOST_BATCH_VALUES = 500_000
 _MOST_BATCH_MESSAGES = 1_000
 _RESUME_SECONDS = 1.0
+_MIN_RESUME_SECONDS = 0.05
 _MAX_RESUME_SECONDS = 30.0
 
 
@@ -35,12 +38,21 @@ class Call:
         self.heard = True
         self.last_event_id = event.id
         if event.retry_seconds is not None:
-            self.resume_seconds = min(event.retry_seconds, _MAX_RESUME_SECONDS)
+            # Never at once: a server that breaks each stream off would keep us busy with nothing else.
+            self.resume_seconds = min(max(event.retry_seconds, _MIN_RESUME_SECONDS), _MAX_RESUME_SECONDS)
 
     def offer(self, message: jsonrpc.Message) -> None:
         """Take `message` as the answer if it is one to this request, and the first."""
         if self.answer is None and self._is_answered_by(message):
             self.answer = message
+
+    def offer_malformed(self, text: bytes, problem: jsonrpc.BadMessage) -> None:
+        """Take what can't be read as a failure, if it was to answer this request: no other answer will come."""
+        broken = broken_answer(text)
+        # On a stream of its own an answer without an id can only be to this request.
+        if self.answer is None and broken is not None and broken.id in (None, self.id):
+            error = malformed(problem)
+            self.answer = jsonrpc.Message(error=Raw(encode({"code": error.code, "message": error.message})))
 
     @property
     def resumable(self) -> bool:

@@ -13,6 +13,7 @@ import httpx2
 
 from toolcrib.errors import AnswerTooLarge, ConfigurationError, NeedsConfiguration, Problem, ServerConnectionError
 from toolcrib.signin.challenge import is_insufficient_scope
+from toolcrib.upstream.checked_network import Places, check_connections
 from toolcrib.upstream.event_stream import Event, EventTooLarge, read_events
 from toolcrib.upstream.http_errors import origin_of, status_error, translated, unexpected_status
 
@@ -31,11 +32,21 @@ _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
 def open_http_client(
-    *, user_agent: str, connect_seconds: float, max_connections: int | None = None, max_idle_connections: int = 100
+    *,
+    user_agent: str,
+    connect_seconds: float,
+    max_connections: int | None = None,
+    max_idle_connections: int = 100,
+    places: Places | None = None,
 ) -> httpx2.AsyncClient:
-    """The client all links share; the caller closes it. Answers may take any time: whoever asks bounds the wait."""
+    """The client all links share; the caller closes it. Answers may take any time: whoever asks bounds the wait.
+
+    `places` is for addresses that others gave us: it says where a name may lead.
+    """
     try:
-        return httpx2.AsyncClient(
+        verify = httpx2.create_ssl_context()
+        client = httpx2.AsyncClient(
+            verify=verify,
             headers={"user-agent": user_agent},
             timeout=request_timeout(connect_seconds),
             limits=httpx2.Limits(
@@ -49,6 +60,7 @@ def open_http_client(
             mounts=dict.fromkeys(_LOOPBACK),
             follow_redirects=False,
         )
+        return client if places is None else check_connections(client, places, verify)
     except (ImportError, ValueError, OSError, httpx2.InvalidURL) as problem:
         raise ConfigurationError(
             [Problem("the proxy and CA variables", str(problem), "the environment")],

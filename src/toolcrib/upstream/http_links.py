@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 import httpx2
@@ -26,6 +26,9 @@ class HttpLinks:
         self._user_agent = user_agent
         self._bearers = Bearers(sign_ins) if sign_ins is not None else None
         self._client: httpx2.AsyncClient | None = None
+        # For servers that nobody has approved: where each host may be reached.
+        self._strangers: httpx2.AsyncClient | None = None
+        self._checked: dict[tuple[str, int], Sequence[str]] = {}
         self._making_client = asyncio.Lock()
 
     async def open(
@@ -37,7 +40,7 @@ class HttpLinks:
         limits: TransportLimits,
         bearer: Bearer | None = None,
     ) -> Link:
-        client = await self._http_client(limits.connect_seconds)
+        client = await self._client_for(launch, limits.connect_seconds)
         if launch.transport == "sse":
             return await LegacySseLink.open(
                 server,
@@ -77,7 +80,7 @@ class HttpLinks:
             spec.name,
             launch.url,
             spec.oauth.account,
-            await self._http_client(limits.connect_seconds),
+            limits.connect_seconds,
             alone,
         )
         bearer.cover_in(masker)
@@ -87,9 +90,28 @@ class HttpLinks:
         """Free the client; every link must be closed before."""
         if self._bearers is not None:
             await self._bearers.close()
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        clients, self._client, self._strangers = (self._client, self._strangers), None, None
+        for client in clients:
+            if client is not None:
+                await client.aclose()
+
+    async def _client_for(self, launch: RemoteLaunch, connect_seconds: float) -> httpx2.AsyncClient:
+        if not launch.addresses:
+            return await self._http_client(connect_seconds)
+        url = httpx2.URL(launch.url)
+        self._checked[url.raw_host.decode(), url.port or (443 if url.scheme == "https" else 80)] = launch.addresses
+        async with self._making_client:
+            if self._strangers is None:
+                self._strangers = await asyncio.to_thread(
+                    open_http_client,
+                    user_agent=self._user_agent,
+                    connect_seconds=connect_seconds,
+                    places=self._where_checked,
+                )
+        return self._strangers
+
+    async def _where_checked(self, host: str, port: int) -> Sequence[str]:
+        return self._checked.get((host, port), ())
 
     async def _http_client(self, connect_seconds: float) -> httpx2.AsyncClient:
         # Made on first need, in a thread: loading certificates takes tens of milliseconds.

@@ -11,11 +11,14 @@ from typing import Any
 import msgspec
 
 from toolcrib.model.asking import ELICITATION, KIND_OF, Conversation, Question, QuestionKind, QuestionRefused
-from toolcrib.model.call import LogMessage, Progress, ToolCall
+from toolcrib.model.call import Listener, LogMessage, Progress, ToolCall
 from toolcrib.model.caller import Caller
+from toolcrib.model.clean_text import cleaned
+from toolcrib.model.nesting import deeper_than
 from toolcrib.upstream.call_clock import CallClock
 from toolcrib.upstream.household import NO_FOLDERS, ROOTS_LIST, Household
 from toolcrib.upstream.open_pages import OpenPages
+from toolcrib.upstream.pacing import LatestOnly, Pace
 from toolcrib.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND
 from toolcrib.wire.protocol import ELICITATION_COMPLETE, LOG_LEVELS
 
@@ -25,6 +28,7 @@ log = logging.getLogger(__name__)
 MOST_NOTIFICATION_BYTES = 1024 * 1024
 # A server may work on for a call that was given up, and go on telling about it.
 GIVEN_UP_SECONDS = 30.0
+MOST_NESTED = 200
 
 _LISTS_CHANGED = frozenset(f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources"))
 NOBODY = "nobody was asked: several clients use this server now, or the one that does can't be asked"
@@ -59,6 +63,8 @@ class Inbox:
         self._running: dict[int, RunningRequest] = {}
         self._given_up: dict[WhoAsks, float] = {}
         self.pages = OpenPages()
+        self._log_pace: Pace | None = None
+        self._unheard_logs = 0
 
     @contextmanager
     def listening(self, request_id: int, call: ToolCall, clock: CallClock | None = None) -> Iterator[RunningRequest]:
@@ -68,9 +74,12 @@ class Inbox:
             yield running
         except asyncio.CancelledError:
             self._given_up[_who(call.caller)] = asyncio.get_running_loop().time() + GIVEN_UP_SECONDS
+            running.give_up()
             raise
         finally:
             self._running.pop(request_id, None)
+            if self._unheard_logs and call.listener is not None and call.log_level is not None:
+                self._tell_unheard(call.listener)
             running.end()
 
     @contextmanager
@@ -140,14 +149,31 @@ class Inbox:
         token = params.pop("progressToken", None)
         running = self._running.get(token) if isinstance(token, int) else None
         if running is not None:
-            running.progress(params)
+            running.progress(cleaned(params))
 
     def _message(self, params: dict[str, Any], request_id: int | None) -> None:
+        if not params:
+            return
         call = self._common_call() if request_id is None else self._call(request_id)
         if call is not None and call.listener is not None and _asks_for(call, params.get("level")):
-            call.listener(LogMessage(params))
+            self._pass_on(call.listener, params)
         else:
             log.debug("%s: %s", self._server, params.get("data"))
+
+    def _pass_on(self, listener: Listener, params: dict[str, Any]) -> None:
+        if self._log_pace is None:
+            self._log_pace = Pace()
+        if not self._log_pace.has_turn():
+            self._unheard_logs += 1
+            return
+        if self._unheard_logs:
+            self._tell_unheard(listener)
+        listener(LogMessage(cleaned(params)))
+
+    def _tell_unheard(self, listener: Listener) -> None:
+        count, self._unheard_logs = self._unheard_logs, 0
+        words = f"{count} log messages of {self._server} were left out: it sends too many"
+        listener(LogMessage({"level": "warning", "logger": "toolcrib", "data": words}))
 
     def _call(self, request_id: int) -> ToolCall | None:
         running = self._running.get(request_id)
@@ -196,12 +222,16 @@ class RunningRequest:
         self.call = call
         self._clock = clock
         self._questions: set[asyncio.Task[Any]] = set()
+        self._latest: LatestOnly[Progress] | None = None
 
     def progress(self, params: dict[str, Any]) -> None:
         if self._clock is not None:
             self._clock.renew()
-        if self.call.listener is not None:
-            self.call.listener(Progress(params))
+        if self.call.listener is None:
+            return
+        if self._latest is None:
+            self._latest = LatestOnly(self.call.listener)
+        self._latest.tell(None, Progress(params))
 
     async def ask(self, client: Conversation, method: str, params: bytes) -> bytes:
         """Ask the client of the call, whose time stands meanwhile; the end of the call is the end of the question."""
@@ -214,7 +244,15 @@ class RunningRequest:
         finally:
             self._questions.discard(task)
 
+    def give_up(self) -> None:
+        """Whoever called wants to hear no more."""
+        if self._latest is not None:
+            self._latest.stop()
+            self._latest = None
+
     def end(self) -> None:
+        if self._latest is not None:
+            self._latest.finish()
         if self._clock is not None:
             self._clock.end()
         for task in self._questions:
@@ -241,4 +279,5 @@ def _object(params: bytes) -> dict[str, Any]:
         value = msgspec.json.decode(params)
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    # Deeper ones can't be cleaned, and no client could read them.
+    return value if isinstance(value, dict) and not deeper_than(value, MOST_NESTED) else {}

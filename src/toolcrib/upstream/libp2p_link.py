@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from toolcrib.errors import ServerConnectionError
-from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RpcError
+from toolcrib.wire.jsonrpc import METHOD_NOT_FOUND, Json, RpcError, on_one_line
 from toolcrib.wire.protocol import LATEST_HANDSHAKE_VERSION
 
 # What the bridge on the other side answers.
@@ -51,7 +51,7 @@ class Libp2pLink:
             raise RpcError(METHOD_NOT_FOUND, f"{method} is not spoken over libp2p")
         question = b'{"id":%d,"method":%b,"params":%b}' % (id, msgspec.json.encode(method), params)
         try:
-            line = await self._ask(question, self._seconds)
+            line = await self._ask(on_one_line(question), self._seconds)
         except ServerConnectionError as problem:
             self._end(problem.message)
             raise ServerConnectionError(problem.message, server=self._server, sent=problem.sent) from problem
@@ -75,7 +75,7 @@ class Libp2pLink:
     def _result(self, id: int, line: bytes) -> bytes:
         try:
             answer = _decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise ServerConnectionError(
                 f"{self._server} answered what can't be read", server=self._server, sent=True
             ) from None

@@ -12,10 +12,13 @@ from toolcrib.errors import ServerConnectionError, ToolcribError
 from toolcrib.upstream.asked_back import ServerRequests
 from toolcrib.upstream.link import LinkEars, SessionExpired
 from toolcrib.wire import jsonrpc
+from toolcrib.wire.broken_answer import broken_answer, malformed
 
 log = logging.getLogger(__name__)
 
 CANCELLED = "notifications/cancelled"
+# Is answered when it ends: nobody waits for its result.
+_LISTEN = "subscriptions/listen"
 _UNCANCELLABLE = frozenset({"initialize", "server/discover"})
 
 
@@ -27,6 +30,8 @@ class Mux:
         self._send = send
         self._ears = ears
         self._waiting: dict[int, asyncio.Future[jsonrpc.Json]] = {}
+        self._listening: set[int] = set()
+        self._has_complained = False
         self._background: set[asyncio.Task[None]] = set()
         self._requests = ServerRequests(server, ears.asked, self._send_quietly)
         self._closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -36,6 +41,8 @@ class Mux:
             raise ServerConnectionError(self._closed.result(), server=self._server)
         answer: asyncio.Future[jsonrpc.Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = answer
+        if method == _LISTEN:
+            self._listening.add(id)
         try:
             await self._send(jsonrpc.request(id, method, params))
             return await answer
@@ -45,6 +52,7 @@ class Mux:
             raise
         finally:
             self._waiting.pop(id, None)
+            self._listening.discard(id)
             _settled(answer)
 
     async def notify(self, method: str, params: bytes) -> None:
@@ -54,11 +62,12 @@ class Mux:
         return await asyncio.shield(self._closed)
 
     def feed(self, line: bytes) -> None:
-        """Take one message from the server; anything malformed is logged and passed over."""
+        """Take one message from the server; a malformed answer fails its request, anything else malformed is passed over."""
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.BadMessage as problem:
             log.debug("%s sent a line that is not a message: %s", self._server, problem)
+            self._fail_malformed(line, problem)
             return
         if message.method is UNSET:
             self._settle(message)
@@ -78,6 +87,26 @@ class Mux:
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ServerConnectionError(reason, server=self._server, sent=True))
+
+    def _fail_malformed(self, line: bytes, problem: jsonrpc.BadMessage) -> None:
+        """Fail the request that this was to answer: nothing else will come for it."""
+        broken = broken_answer(line)
+        if broken is None:
+            return
+        id = broken.id
+        if id is None:
+            waiting = self._waiting.keys() - self._listening
+            id = waiting.pop() if len(waiting) == 1 else None
+            self._complain(problem)
+        answer = None if id is None else self._waiting.get(id)
+        if answer is not None and not answer.done():
+            answer.set_exception(malformed(problem))
+
+    def _complain(self, problem: jsonrpc.BadMessage) -> None:
+        if not self._has_complained:
+            self._has_complained = True
+            message = "%s sent an answer that can't be read (%s), and it can't be told to what"
+            log.warning(message, self._server, problem)
 
     def _settle(self, message: jsonrpc.Message) -> None:
         answer = self._waiting.get(message.id) if isinstance(message.id, int) else None

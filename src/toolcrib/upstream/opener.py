@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,10 +13,12 @@ from toolcrib.config.launching import ReadyLaunch, may_sign_in, ready_launch
 from toolcrib.config.references import FromKeyring, no_keyring
 from toolcrib.errors import ServerConnectionError
 from toolcrib.model.peer import peer_id_of
+from toolcrib.model.secret import revealed
 from toolcrib.model.server import ServerSpec, StdioLaunch
 from toolcrib.telemetry.logs import mask_in_logs
 from toolcrib.upstream.link import Link, LinkEars, TransportLimits
 from toolcrib.upstream.masked_link import MaskedLink, masked_ears
+from toolcrib.upstream.own_places import OwnPlaces
 from toolcrib.upstream.stderr_ring import StderrRing
 from toolcrib.upstream.stdio import StdioLink
 from toolcrib.upstream.watchdog import Watchdog
@@ -50,6 +53,8 @@ class LinkOpener:
         routes: PeerRoutes | None = None,
         sign_ins: Callable[[], SignInStore] | None = None,
         sign_in_alone: Callable[[ServerSpec], Awaitable[SignIn]] | None = None,
+        covers_results: Callable[[], bool] = lambda: False,
+        own_places: Callable[[], OwnPlaces] = OwnPlaces,
     ) -> None:
         self._env = env
         self._from_keyring = from_keyring
@@ -59,6 +64,8 @@ class LinkOpener:
         self._routes = routes
         self._sign_ins = sign_ins
         self._sign_in_alone = sign_in_alone
+        self._covers_results = covers_results
+        self._own_places = own_places
         self._watchdog = Watchdog()
         self._http: HttpLinks | None = None
 
@@ -70,7 +77,7 @@ class LinkOpener:
             link = await self._open(spec, ready, masked_ears(ears, ready.masker))
         except Exception as error:  # noqa: BLE001 - whatever it is goes on, without the secrets in it
             raise ready.masker.error(error) from error.__cause__
-        return MaskedLink(link, ready.masker)
+        return MaskedLink(link, ready.masker, self._covers_results)
 
     async def _open(self, spec: ServerSpec, ready: ReadyLaunch, ears: LinkEars) -> Link:
         launch = ready.launch
@@ -83,7 +90,7 @@ class LinkOpener:
         bearer = None
         if may_sign_in(spec, ready.given):
             bearer = await http.bearer(spec, launch, limits, ready.masker, self._sign_in_alone)
-        return await http.open(spec.name, launch, ready.given, ears, limits, bearer)
+        return await http.open(spec.name, launch, revealed(ready.given), ears, limits, bearer)
 
     async def _reach(self, server: str, peer_id: str, ears: LinkEars) -> Link:
         if self._routes is None:
@@ -105,17 +112,24 @@ class LinkOpener:
         ring = StderrRing(file=self._logs_dir / f"{spec.name}.log")
         ring.mask_with(ready.masker)
         limits = self._limits()
-        return await StdioLink.open(
+        argv, given, folder = [launch.command, *launch.args], revealed(ready.given), ready.folder
+        open_link = partial(
+            StdioLink.open,
             spec.name,
-            [launch.command, *launch.args],
-            ready.given,
-            ready.folder,
             ears=ears,
             stderr=ring,
             watchdog=self._watchdog,
             max_line_bytes=limits.max_line_bytes,
             max_result_bytes=limits.max_result_line_bytes,
         )
+        if launch.sandbox is None:
+            return await open_link(argv, given, folder)
+        # Loaded now: few servers have one.
+        code = await asyncio.to_thread(import_module, "toolcrib.upstream.sandboxed_link")
+        link: Link = await code.open_sandboxed(
+            open_link, spec.name, argv, launch.sandbox, given, folder, self._own_places()
+        )
+        return link
 
     async def _http_links(self) -> HttpLinks:
         # In a thread, as it takes a tenth of a second; whoever comes meanwhile waits for the same import.

@@ -19,11 +19,10 @@ _WEB_PORTS = frozenset({80, 443})
 _HINT = "Only a person can add such a server: toolcrib add NAME URL."
 
 
-async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: Resolve | None = None) -> None:
-    """Refuse an address that nobody has approved unless it is encrypted, public and on a usual port.
+async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: Resolve | None = None) -> list[str]:
+    """Where an address that nobody has approved leads; it is refused unless it is encrypted, public and on a usual port.
 
-    A host and port that a configured server has is fine: the person chose it. Names are resolved here and again when
-    connecting; in between only TLS protects us, which is why anything unencrypted is refused.
+    A host and port that a configured server has may lead anywhere (nothing is looked up then): the person chose it.
     """
     try:
         parts = urlsplit(url)
@@ -31,7 +30,7 @@ async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: 
     except ValueError:
         raise ValidationError("that is not an address", hint="Give one such as https://example.com/mcp.") from None
     if (parts.hostname, port) in _chosen(specs):
-        return
+        return []
     _check_shape(parts, port)
     assert parts.hostname is not None
     addresses = list(await (resolve or addresses_of)(parts.hostname, port))
@@ -39,9 +38,12 @@ async def check_outbound(url: str, specs: Mapping[str, ServerSpec], *, resolve: 
         raise ValidationError(f"the host {parts.hostname} has no address")
     if not all(map(is_public_address, addresses)):
         raise ValidationError(f"{parts.hostname} is not on the public internet", hint=_HINT)
+    return addresses
 
 
 def _check_shape(parts: SplitResult, port: int) -> None:
+    if parts.username is not None or parts.password is not None:
+        raise ValidationError("an address with a name or password in it is not asked", hint=_HINT)
     if parts.scheme != "https" or not parts.hostname:
         raise ValidationError("only https addresses are asked before a person has approved them", hint=_HINT)
     if port < _LOWEST_FREE_PORT and port not in _WEB_PORTS:

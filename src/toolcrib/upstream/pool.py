@@ -16,6 +16,7 @@ from toolcrib.model.server import ServerSpec
 from toolcrib.model.status import CONNECTED, DISCONNECTED, ServerStatus
 from toolcrib.upstream.connection import Connection, ConnectionHooks, ConnectionPolicy
 from toolcrib.upstream.meeting import OpenLink
+from toolcrib.upstream.result_form import fault_of
 from toolcrib.upstream.watches import Hear
 
 ServerHook = Callable[[ServerSpec], None]
@@ -43,6 +44,7 @@ class Pool:
         on_tools_changed: ServerHook,
         known_asks: Callable[[ServerSpec], Collection[QuestionKind]] = lambda _: (),
         on_asks: Callable[[ServerSpec, QuestionKind], None] = lambda _, __: None,
+        looks_first: Callable[[ServerSpec], bool] = lambda _: False,
     ) -> None:
         self._open_link = open_link
         self._policy = policy
@@ -51,6 +53,7 @@ class Pool:
         self._on_tools_changed = on_tools_changed
         self._known_asks = known_asks
         self._on_asks = on_asks
+        self._looks_first = looks_first
         self._connections: dict[Key, Connection] = {}
         self._private: dict[tuple[Key, Session], Connection] = {}
         # What servers of the handshake era asked without saying for which call, by launch, since we are here.
@@ -62,8 +65,9 @@ class Pool:
             return
         self._policy = policy
         gone = self._all()
-        self._connections = {key: self._connection(one.spec) for key, one in self._connections.items()}
-        self._private = {}
+        self._connections = {key: self._replaced(one) for key, one in self._connections.items()}
+        listening = {place: one for place, one in self._private.items() if one.is_listened_to}
+        self._private = {place: self._replaced(one, is_own=True) for place, one in listening.items()}
         await _close_all(gone)
 
     async def serve(self, specs: Iterable[ServerSpec]) -> None:
@@ -76,7 +80,12 @@ class Pool:
         kept = {key: one for key, one in self._connections.items() if key in wanted}
         for key, connection in (*kept.items(), *((key, one) for (key, _), one in self._private.items())):
             connection.spec = wanted[key]
-        self._connections = kept | {key: self._connection(spec) for key, spec in wanted.items() if key not in kept}
+        gone = {one.spec.name: one for key, one in self._connections.items() if key not in wanted}
+        new = {key: self._connection(spec) for key, spec in wanted.items() if key not in kept}
+        self._connections = kept | new
+        for connection in new.values():
+            if connection.spec.name in gone:
+                gone[connection.spec.name].hand_over(connection)
         await _close_all(set(before).difference(self._all()))
 
     async def end_session(self, session: str) -> None:
@@ -98,6 +107,8 @@ class Pool:
         result = await self._for_caller(call.target.spec, call).call(call)
         if not result.is_object:
             raise ToolExecutionError("the server returned something that is not a tool result", server=call.server)
+        if fault := fault_of(result, call.target.tool.kind):
+            raise ToolExecutionError(f"the server returned a malformed result: {fault}", server=call.server)
         return result
 
     async def ask(self, call: ToolCall, method: str, params: Mapping[str, object], seconds: float) -> bytes:
@@ -185,6 +196,11 @@ class Pool:
             self._private[place] = self._connection(spec, is_own=True)
         return self._private[place]
 
+    def _replaced(self, before: Connection, *, is_own: bool = False) -> Connection:
+        connection = self._connection(before.spec, is_own=is_own)
+        before.hand_over(connection)
+        return connection
+
     def _get(self, spec: ServerSpec) -> Connection:
         connection = self._connections.get(spec.process_key)
         if connection is None:
@@ -207,6 +223,7 @@ class Pool:
             on_tools_changed=partial(self._on_tools_changed, spec),
             on_asked=partial(self._note_asked, spec),
             asks=lambda: bool(self._asks(spec)),
+            looks_first=partial(self._looks_first, spec),
         )
         return Connection(spec, self._open_link, self._policy, hooks, is_own=is_own)
 

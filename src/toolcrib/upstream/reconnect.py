@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
 from toolcrib.errors import CallTimeout, ServerConnectionError, ToolcribError
@@ -13,18 +13,28 @@ log = logging.getLogger(__name__)
 
 # Seconds before each try. After the last one the endpoint is left alone until somebody calls it.
 WAITS = (1.0, 2.0, 3.0, 4.0, 5.0)
+# While somebody listens to what changes there, nobody may call for hours: it is looked for so often then.
+LISTENING_WAIT_SECONDS = 60.0
 
 
 class Reconnecting:
     """At most one round of tries at a time; `stop` ends it at once.
 
-    `connect` says whether it worked, `is_wanted` whether anybody still has a use for the endpoint.
+    `connect` says whether it worked, `is_wanted` whether anybody still has a use for the endpoint, and `is_listened_to`
+    whether somebody waits to hear from it.
     """
 
-    def __init__(self, server: str, connect: Callable[[], Awaitable[bool]], is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        server: str,
+        connect: Callable[[], Awaitable[bool]],
+        is_wanted: Callable[[], bool],
+        is_listened_to: Callable[[], bool],
+    ) -> None:
         self._server = server
         self._connect = connect
         self._is_wanted = is_wanted
+        self._is_listened_to = is_listened_to
         self._waits = iter(WAITS)
         self._running: asyncio.Task[None] | None = None
 
@@ -55,14 +65,19 @@ class Reconnecting:
                 await asyncio.wait({running})
 
     async def _run(self) -> None:
-        for seconds in self._waits:
+        for seconds in self._all_waits():
             await asyncio.sleep(seconds)
             if not self._is_wanted():
                 return
             if await self._connect():
                 log.info("%s: connected again", self._server)
                 return
+
+    def _all_waits(self) -> Iterator[float]:
+        yield from self._waits
         log.info("%s: not reached in %d tries; the next call tries again", self._server, len(WAITS))
+        while self._is_listened_to():
+            yield LISTENING_WAIT_SECONDS
 
 
 def may_come_back(error: ToolcribError) -> bool:

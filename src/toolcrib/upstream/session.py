@@ -34,6 +34,7 @@ from toolcrib.wire.protocol import ROOTS_CHANGED, URL_ELICITATION_REQUIRED
 log = logging.getLogger(__name__)
 
 SET_LEVEL_SECONDS = 1.0
+LONGEST_CALL_SECONDS = 3600.0
 # What is left for the other lists where the tools took nearly all of the time; and how long those may keep the tools waiting.
 LEAST_LIST_SECONDS = 1.0
 MOST_LIST_SECONDS = 10.0
@@ -148,18 +149,24 @@ class Session:
             listed.warnings += [f"{entry['name']!r} is left out: {problem}" for entry, problem in problems if problem]
         return listed
 
-    async def call(self, call: ToolCall, timeout_seconds: float) -> ToolResult:
-        """Run a tool; a call that takes too long is cancelled on the server, and progress it reports starts the time anew."""
+    async def call(
+        self, call: ToolCall, timeout_seconds: float, longest_seconds: float = LONGEST_CALL_SECONDS
+    ) -> ToolResult:
+        """Run a tool; a call that takes too long is cancelled on the server.
+
+        Progress that it reports starts the time anew, within `longest_seconds` in all.
+        """
         name = call.target.upstream_name if call.target is not None else call.tool
         kind = call.target.tool.kind if call.target is not None else "tool"
         method, members = request_of(kind, name, call.raw_arguments)
         request_id = self._next_id()
         params = self._envelope.call_params(call, members, request_id)
+        clock: CallClock | None = None
         try:
             if call.task is not None:
                 return await self._tasks.told(call, call.task, timeout_seconds)
             async with asyncio.timeout(None) as patience:
-                clock = CallClock(patience, timeout_seconds)
+                clock = CallClock(patience, timeout_seconds, longest_seconds)
                 with self._inbox.listening(request_id, call, clock) as running:
                     await self._ask_for_logs()
                     clock.renew()
@@ -171,11 +178,7 @@ class Session:
                     if (task := self._tasks.begun(result, call)) is not None:
                         return await self._tasks.awaited(task, call, running, clock)
         except TimeoutError:
-            raise CallTimeout(
-                f"no answer within {timeout_seconds:g} s; the call was cancelled",
-                server=self._server,
-                hint=OUTCOME_UNKNOWN,
-            ) from None
+            raise self._too_late(timeout_seconds, longest_seconds, clock) from None
         except RpcError as error:
             if error.code == URL_ELICITATION_REQUIRED:
                 self._inbox.pages.note_error(error.data, call.conversation)
@@ -183,6 +186,16 @@ class Session:
                 error.message, server=self._server, rpc_code=error.code, data=error.data
             ) from error
         return result
+
+    def _too_late(self, timeout_seconds: float, longest_seconds: float, clock: CallClock | None) -> CallTimeout:
+        if clock is None or not clock.is_used_up or longest_seconds <= timeout_seconds:
+            message = f"no answer within {timeout_seconds:g} s; the call was cancelled"
+            return CallTimeout(message, server=self._server, hint=OUTCOME_UNKNOWN)
+        message = (
+            f"still no answer after {longest_seconds:g} s, though the server reported progress; the call was cancelled"
+        )
+        hint = f"{OUTCOME_UNKNOWN} If the tool may take longer, raise maxCallTime."
+        return CallTimeout(message, server=self._server, hint=hint)
 
     async def ask(self, method: str, params: Mapping[str, object], timeout_seconds: float) -> bytes:
         """What the server answers to a request that is neither a call nor a list."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from toolcrib.errors import AuthenticationFailed, CallTimeout, ServerConnectionError, ToolcribError
+from toolcrib.errors import AuthenticationFailed, CallTimeout, RateLimited, ServerConnectionError, ToolcribError
+from toolcrib.limits.retry import RetryPolicy, retrying
 from toolcrib.model.call import TaskRequest, ToolCall, ToolResult
 from toolcrib.upstream.awaited_task import AwaitedTask, TaskState, begun_task
 from toolcrib.upstream.call_clock import CallClock
@@ -21,6 +24,10 @@ from toolcrib.wire.jsonrpc import Json, RpcError
 log = logging.getLogger(__name__)
 
 CANCEL_SECONDS = 5.0
+# Asking how far a task is changes nothing, and the work of an hour should not be lost with one answer. Of the other requests,
+# `tasks/result` may have the server ask the person something: nobody is asked the same twice.
+LOOK_AGAIN = RetryPolicy()
+NOT_AGAIN = RetryPolicy(max_retries=0)
 
 
 class SessionTasks:
@@ -45,15 +52,19 @@ class SessionTasks:
     async def awaited(self, task: TaskState, call: ToolCall, running: RunningRequest, clock: CallClock) -> ToolResult:
         """The result of a task; one that nobody waits for any more is cancelled on the server."""
 
-        async def ask(method: str, more: Mapping[str, Any]) -> Json:
+        async def attempt(method: str, more: Mapping[str, Any]) -> Json:
             id = self._next_id()
             with self._inbox.following(id, running):
-                try:
-                    return await self._request(id, method, call, {"taskId": task.id, **more})
-                except SessionExpired:
-                    raise self._lost("the server ended the session while it worked on this") from None
-                except (ServerConnectionError, AuthenticationFailed) as trouble:
-                    raise self._lost(trouble.message, trouble.hint) from trouble
+                return await self._request(id, method, call, {"taskId": task.id, **more})
+
+        async def ask(method: str, more: Mapping[str, Any]) -> Json:
+            policy = LOOK_AGAIN if method == "tasks/get" else NOT_AGAIN
+            try:
+                return await retrying(partial(attempt, method, more), policy, sleep=asyncio.sleep, random=random.random)
+            except SessionExpired:
+                raise self._lost("the server ended the session while it worked on this") from None
+            except (ServerConnectionError, AuthenticationFailed, RateLimited) as trouble:
+                raise self._lost(trouble.message, trouble.hint) from trouble
 
         awaited = AwaitedTask(task, call, ask, clock, era=self._envelope.era)
         try:

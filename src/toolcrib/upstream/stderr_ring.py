@@ -37,7 +37,8 @@ class StderrRing:
 
     def feed(self, chunk: bytes) -> None:
         """Take what the server wrote; disk trouble ends the mirror, never the caller."""
-        written = (self._begun + chunk)[-self._max_bytes :]
+        # Nothing is cut off before it is masked: half a secret is not recognised any more.
+        written = self._begun + chunk
         end = len(written) if len(written) > LONGEST_LINE_BYTES and b"\n" not in written else written.rfind(b"\n") + 1
         self._begun = written[end:]
         if end:
@@ -69,7 +70,7 @@ class StderrRing:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _append(file, cleaned) > 2 * self._max_bytes:
-                with file.open("wb") as rewritten:
+                with open(_opened(file, os.O_TRUNC), "wb") as rewritten:
                     rewritten.write(self._kept)
         except OSError as problem:
             log.warning("%s is no longer written: %s", file, problem)
@@ -77,11 +78,15 @@ class StderrRing:
 
 
 def _append(file: Path, chunk: bytes) -> int:
-    """Append and return the new size; a new file is for its owner only."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-    with open(descriptor, "ab", buffering=0) as appended:
+    """Append and return the new size."""
+    with open(_opened(file, os.O_APPEND | os.O_CREAT), "ab", buffering=0) as appended:
         appended.write(chunk)
         return appended.tell()
+
+
+def _opened(file: Path, manner: int) -> int:
+    """A file to write to, not what a link in its place leads to; a new one is for its owner only."""
+    return os.open(file, os.O_WRONLY | manner | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _cleaned(written: bytes) -> bytes:

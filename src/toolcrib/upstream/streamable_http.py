@@ -202,6 +202,8 @@ class StreamableHttpLink:
                 message = jsonrpc.decode(text)
             except jsonrpc.BadMessage as problem:
                 log.debug("%s sent something that is not a message: %s", self._address.server, problem)
+                if call is not None:
+                    call.offer_malformed(text, problem)
                 continue
             if message.method is UNSET:
                 if call is not None:

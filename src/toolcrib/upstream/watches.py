@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 from toolcrib.errors import ToolcribError
+from toolcrib.model.clean_name import clean_address
 from toolcrib.upstream.link import SessionExpired
+from toolcrib.upstream.pacing import LatestOnly
 from toolcrib.upstream.session import Session
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,10 @@ class Watches:
         self._server = server
         self._watchers: dict[str, list[Hear]] = {}
         self._stream: asyncio.Task[None] | None = None
+        self._news: LatestOnly[str] | None = None
+        # Of these the server tells us, on the link that is open.
+        self._told: set[str] = set()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def __bool__(self) -> bool:
         return bool(self._watchers)
@@ -46,25 +53,42 @@ class Watches:
             del self._watchers[uri]
         return not own
 
+    def turn(self, uri: str) -> asyncio.Lock:
+        """Held while somebody begins to listen, so that the next one hears what the server answered."""
+        return self._turns.setdefault(uri, asyncio.Lock())
+
+    def move_to(self, other: Watches) -> None:
+        """Let all who listen here listen there."""
+        for uri, listeners in self._watchers.items():
+            other._watchers.setdefault(uri, []).extend(listeners)
+        self._watchers = {}
+
     def updated(self, uri: str) -> None:
-        """A resource has changed: whoever listens to it, or to what it is a part of, is told."""
+        """A resource has changed: whoever listens to it, or to what it is a part of, is told; not more often than makes sense."""
+        if self._news is None:
+            self._news = LatestOnly(self._tell)
+        self._news.tell(uri, uri)
+
+    def _tell(self, uri: str) -> None:
         for watched, listeners in list(self._watchers.items()):
             if uri == watched or uri.startswith(f"{watched.rstrip('/')}/"):
                 for hear in list(listeners):
-                    hear(uri)
+                    hear(clean_address(uri))
 
     async def begin(self, session: Session, uri: str) -> None:
         """Have the server tell about one more address; raises what it answers."""
         if session.identity.era == "modern":
             self._listen(session)
-        else:
+        elif uri not in self._told:
             await session.ask("resources/subscribe", {"uri": uri}, SUBSCRIBE_SECONDS)
+            self._told.add(uri)
 
     async def end(self, session: Session, uri: str) -> None:
         """Have it stop; what goes wrong with that is no concern of anybody's."""
         if session.identity.era == "modern":
             self._listen(session)
             return
+        self._told.discard(uri)
         try:
             await session.ask("resources/unsubscribe", {"uri": uri}, SUBSCRIBE_SECONDS)
         except (ToolcribError, SessionExpired) as trouble:
@@ -77,12 +101,17 @@ class Watches:
             return
         for uri in list(self._watchers):
             try:
-                await self.begin(session, uri)
+                async with self.turn(uri):
+                    if uri in self._watchers:
+                        await self.begin(session, uri)
             except (ToolcribError, SessionExpired) as trouble:
                 log.warning("%s: no longer heard about %s: %s", self._server, uri, trouble)
 
     def stop(self) -> None:
         """The link is gone."""
+        if self._news is not None:
+            self._news.finish()
+        self._told.clear()
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None

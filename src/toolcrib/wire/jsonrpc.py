@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from toolcrib.model.clean_text import clean_words, cleaned
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -158,10 +160,13 @@ def response_parts(id: RequestId, members: Mapping[str, Json]) -> list[Json]:
 
 
 def error_response(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    error: dict[str, Any] = {"code": code, "message": message}
-    if data is not None:
-        error["data"] = data
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_json(id), _json(error))
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_json(id), _json(error_members(code, message, data)))
+
+
+def error_members(code: int, message: str, data: Any = None) -> dict[str, Any]:
+    """An error as it leaves: it may repeat words of anybody, and none of them may hide or steer anything."""
+    error: dict[str, Any] = {"code": code, "message": clean_words(message)}
+    return error if data is None else error | {"data": cleaned(data)}
 
 
 class _ErrorWithoutData(msgspec.Struct):
@@ -176,6 +181,13 @@ def _error_without_data(error: bytes) -> dict[str, Any]:
 def on_one_line(text: bytes) -> bytes:
     """The same JSON without line breaks, which end a message on stdio; inside strings they are always escaped."""
     return text.translate(_SPACES) if b"\n" in text or b"\r" in text else text
+
+
+def line_of(*parts: Json) -> bytes:
+    """The pieces of one message as one line. JSON of others may have line breaks, each of which would begin a new message."""
+    line = b"".join((*parts, b"\n"))
+    is_one = line.find(b"\n") == len(line) - 1 and b"\r" not in line
+    return line if is_one else on_one_line(line[:-1]) + b"\n"
 
 
 def rpc_error(error: bytes) -> RpcError:

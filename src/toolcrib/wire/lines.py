@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 class LineSplitter:
     """Collects chunks and hands out whole lines; a line over the limit is dropped up to its end and counted.
@@ -18,13 +20,15 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines completed by `chunk`, without their line ends; blank lines are left out."""
-        if b"\n" not in chunk:
-            self._keep(chunk)
-            return []
-        *complete, rest = chunk.split(b"\n")
-        lines = [line for piece in complete if (line := self._finish(piece))]
-        self._keep(rest)
-        return lines
+        return [line for line in self.lines(chunk) if line]
+
+    def lines(self, chunk: bytes) -> Iterator[bytes]:
+        """The same one by one and with the blank ones: a chunk may hold a million. All are to be taken before those of the next."""
+        begin = 0
+        while (end := chunk.find(b"\n", begin)) >= 0:
+            yield self._finish(chunk[begin:end])
+            begin = end + 1
+        self._keep(chunk[begin:])
 
     def _finish(self, piece: bytes) -> bytes:
         self._keep(piece)

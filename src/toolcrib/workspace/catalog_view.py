@@ -12,30 +12,38 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.store import ServerRecord
 from toolcrib.model.address_spellings import spellings
 from toolcrib.model.availability import ENABLED, Availability
-from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller
+from toolcrib.model.caller import EVERYTHING, LIBRARY, Caller, Rights
+from toolcrib.model.clean_text import clean
+from toolcrib.model.finding import Finding
 from toolcrib.model.items import RESOURCE, name_on_server
 from toolcrib.model.learnt import LearntShape
 from toolcrib.model.reading import Identity
 from toolcrib.model.server import BUILT_IN_SERVER, DeclaredTool, ServerSpec
 from toolcrib.model.tool import Tool
-from toolcrib.model.tool_naming import FALLBACK_TAG, fallback_tools, public_tool
+from toolcrib.model.tool_naming import FALLBACK_TAG, fallback_tools, public_tool, shown_name
 from toolcrib.model.visible_tool import VisibleTool, VisibleTools
 from toolcrib.rules.rulebook import RuleBook
+from toolcrib.scanner.beside import KnownNames, beside
+from toolcrib.workspace.agreed import by_pins, by_review, with_agreed_words
+from toolcrib.workspace.neighbours import Neighbours
+from toolcrib.workspace.policy import MOST_RIGHTS, Decisions, decide
 
 log = logging.getLogger(__name__)
 
 MOST_NAME_CHARACTERS = 64
 NOTHING_REVIEWED: Mapping[str, Mapping[str, str]] = {}
-CHANGED = Availability("changed", "its definition is another one now")
-PENDING = Availability("pending", "its server offered it later")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Made:
-    """The visible tools of a server, and what they were made from."""
+    """The visible tools of a server, what they were made from, and the version of the catalog that still had it."""
 
+    version: int
     source: object
     tools: VisibleTools
+    decisions: Decisions
+    # Who has which tool, where something in these depended on it.
+    names: KnownNames | None
 
 
 class CatalogView:
@@ -48,8 +56,12 @@ class CatalogView:
         self.rules = RuleBook(())
         self._reviewed: Mapping[str, Mapping[str, str]] = {}
         self.version = 0
+        # The servers by the rights of those who may see them.
+        self._shown: dict[Rights, Mapping[str, ServerSpec]] = {}
         self._made: dict[str, _Made] = {}
         self._made_items: dict[str, _Made] = {}
+        self._identities: dict[str, tuple[object, Identity]] = {}
+        self._neighbours = Neighbours(catalog)
 
     def configure(
         self,
@@ -65,13 +77,31 @@ class CatalogView:
         self.rules = rules
         self._reviewed = reviewed
         self.version += 1
+        self._shown.clear()
         self._made.clear()
         self._made_items.clear()
+        self._identities.clear()
 
     # -- servers
 
-    def knows(self, server: str) -> bool:
-        return server in self.specs or server == BUILT_IN_SERVER
+    def servers(self, caller: Caller = LIBRARY) -> Mapping[str, ServerSpec]:
+        """The servers that there are for a caller, by their names."""
+        if caller.rights is EVERYTHING:
+            return self.specs
+        shown = self._shown.get(caller.rights)
+        if shown is None:
+            if len(self._shown) >= MOST_RIGHTS:
+                self._shown.clear()
+            shown = {name: spec for name, spec in self.specs.items() if caller.rights.may_see(name)}
+            self._shown[caller.rights] = shown
+        return shown
+
+    def spec_for(self, server: str, caller: Caller = LIBRARY) -> ServerSpec | None:
+        """The entry of a server, if there is such a server for the caller."""
+        return self.servers(caller).get(server)
+
+    def knows(self, server: str, caller: Caller = LIBRARY) -> bool:
+        return self.spec_for(server, caller) is not None or server == BUILT_IN_SERVER
 
     def record(self, server: str) -> ServerRecord | None:
         spec = self.specs.get(server)
@@ -97,49 +127,58 @@ class CatalogView:
         return [name for name, record in found if record is not None and record.read_at is None and record.error]
 
     def identity(self, server: str) -> Identity | None:
-        """How this server introduced itself last time, if it is still launched the same way."""
+        """How this server introduced itself last time, if it is still launched the same way; in words that were agreed to."""
         spec = self.specs.get(server)
-        return None if spec is None else self.catalog.identity(spec)
+        identity = None if spec is None else self.catalog.identity(spec)
+        if spec is None or identity is None:
+            return None
+        source = identity, self.catalog.pins(spec)
+        known = self._identities.get(server)
+        if known is None or known[0] != source:
+            known = self._identities[server] = source, with_agreed_words(*source)
+        return known[1]
 
     def own_name(self, server: str) -> str:
         """What a server called itself last time, in one short line; nothing where that is not known."""
         identity = self.identity(server)
         name = identity.server_info.get("name") if identity is not None else None
-        return " ".join(name.split())[:MOST_NAME_CHARACTERS] if isinstance(name, str) else ""
+        return clean(" ".join(name.split())[:MOST_NAME_CHARACTERS]) if isinstance(name, str) else ""
 
     # -- tools
 
     def tools(self, server: str, caller: Caller = LIBRARY) -> VisibleTools:
-        """The tools of a server by their public names, with those that may not be used."""
-        tools = self._of_everybody(server)
-        if caller.rights is EVERYTHING or server == BUILT_IN_SERVER:
-            return tools
-        return {name: _for_caller(visible, caller) for name, visible in tools.items()}
+        """The tools that a server has for a caller by their public names, with those that nobody may use now."""
+        return self._made_tools(server).decisions.there(caller.rights) if self.knows(server, caller) else {}
 
     def items(self, server: str, caller: Caller = LIBRARY) -> VisibleTools:
         """The prompts, resources and templates of a server by their names, with those that may not be used."""
-        return {name: _for_caller(visible, caller) for name, visible in self._items_of_everybody(server).items()}
+        made = self._made_items_of(self.spec_for(server, caller))
+        return {} if made is None else made.decisions.all(caller.rights)
 
     def find(self, server: str, tool: str, caller: Caller = LIBRARY) -> VisibleTool | None:
         """The tool of that name, or what else a server has under it."""
-        visible = self._of_everybody(server).get(tool) if self.knows(server) else None
-        if visible is None:
-            # Of a server that is called `prompt`, `prompt:x` is its tool x, or else its prompt of that name.
-            items = self._items_of_everybody(server)
-            visible = items.get(tool) or items.get(f"{server}:{tool}")
-        return None if visible is None else _for_caller(visible, caller)
+        if not self.knows(server, caller):
+            return None
+        visible = self._made_tools(server).decisions.one(tool, caller.rights)
+        items = self._made_items_of(self.specs.get(server)) if visible is None else None
+        if items is None:
+            return visible
+        # Of a server that is called `prompt`, `prompt:x` is its tool x, or else its prompt of that name.
+        named = (items.decisions.one(name, caller.rights) for name in (tool, f"{server}:{tool}"))
+        return next((one for one in named if one is not None), None)
 
     def judged(self, tool: Tool, spec: ServerSpec, caller: Caller = LIBRARY) -> VisibleTool:
         """Something of a server that it did not list, as the rules and the caller's rights leave it."""
-        return _for_caller(self._visible(tool, spec), caller)
+        return decide(self._visible(tool, spec), caller.rights)
 
-    def is_denied(self, spec: ServerSpec, name: str) -> bool:
+    def is_denied(self, spec: ServerSpec, name: str, rights: Rights = EVERYTHING) -> bool:
         """Whether a rule or the server's entry keeps the item of this name away, rather than only not allowing it."""
         decision = self.rules.decide(spec.name, name, is_item=True)
-        return _is_listed(name, spec.deny_tools) or (decision.rule is not None and not decision.enabled)
+        is_ruled_out = decision.rule is not None and not decision.enabled
+        return is_ruled_out or _is_listed(name, spec.deny_tools) or rights.denies(spec.name, name)
 
     def tool_count(self) -> int:
-        return sum(len(self._of_everybody(name)) for name in self.specs)
+        return sum(len(self._made_tools(name).tools) for name in self.specs)
 
     def known_shape(self, visible: VisibleTool) -> LearntShape | None:
         """What was learnt of a tool's results under this very definition; asks the store, so not on the event loop."""
@@ -154,33 +193,61 @@ class CatalogView:
         offered = ((name, (*self.tools(name), *self.items(name))) for name in self.specs)
         return self.rules.check([(name, tool) for name, tools in offered for tool in tools])
 
+    def findings(self, server: str) -> list[tuple[str, Finding]]:
+        """What is odd or hostile in what a server offers, by public name."""
+        offered = [*self._made_tools(server).tools.values()] if self.knows(server) else []
+        items = self._made_items_of(self.specs.get(server))
+        offered += items.tools.values() if items is not None else ()
+        return [(one.tool.name, finding) for one in offered for finding in self._found_in(one.tool, server)]
+
     # -- inside
 
-    def _of_everybody(self, server: str) -> VisibleTools:
+    def _found_in(self, tool: Tool, server: str) -> tuple[Finding, ...]:
+        """What was found in a definition, as far as it counts beside the other servers."""
+        return tuple(beside(server, self.catalog.findings(tool.fingerprint), self._names))
+
+    def _made_tools(self, server: str) -> _Made:
+        """The tools of a server as they are for everybody; what rights make of them is kept with them."""
+        made = self._made.get(server)
+        if made is not None and made.version == self.catalog.version:
+            return made
         spec = self.specs.get(server)
         source = self._source(server, spec)
-        made = self._made.get(server)
-        if made is None or made.source != source:
-            tools = {visible.tool.name: visible for visible in self._visible_tools(server, spec)}
-            made = self._made[server] = _Made(source, tools)
-        return made.tools
+        if made is None or made.source != source or self._is_outdated(made):
+            tools = _by_name(self._visible_tools(server, spec))
+            names = self._names_for(self.catalog.tools(spec)) if spec is not None else None
+            made = self._made[server] = _Made(self.catalog.version, source, tools, Decisions(tools), names)
+        made.version = self.catalog.version
+        return made
 
-    def _items_of_everybody(self, server: str) -> VisibleTools:
-        spec = self.specs.get(server)
-        source = () if spec is None else self.catalog.items(spec)
-        if spec is None or not source:
-            return {}
-        made = self._made_items.get(server)
-        if made is None or made.source is not source:
-            items = {one.name: self._visible(_named(one, spec), spec) for one in source}
-            made = self._made_items[server] = _Made(source, items)
-        return made.tools
+    def _made_items_of(self, spec: ServerSpec | None) -> _Made | None:
+        listed = () if spec is None else self.catalog.items(spec)
+        if spec is None or not listed:
+            return None
+        made, source = self._made_items.get(spec.name), (listed, self.catalog.pins(spec))
+        if made is None or made.source != source or self._is_outdated(made):
+            items = _by_name(self._visible(_named(one, spec), spec) for one in listed)
+            names = self._names_for(listed)
+            made = self._made_items[spec.name] = _Made(self.catalog.version, source, items, Decisions(items), names)
+        return made
+
+    def _is_outdated(self, made: _Made) -> bool:
+        """Whether other servers have other tools by now, and these depend on it."""
+        return made.names is not None and made.names is not self._names()
+
+    def _names_for(self, tools: Iterable[Tool]) -> KnownNames | None:
+        findings = (finding for tool in tools for finding in self.catalog.findings(tool.fingerprint))
+        return self._names() if any(finding.is_latent for finding in findings) else None
+
+    def _names(self) -> KnownNames:
+        return self._neighbours.names(self.specs)
 
     def _source(self, server: str, spec: ServerSpec | None) -> object:
         """Equal as long as the tools of a server are the same; cheap where they are."""
         if spec is None:
             return None
-        return self.catalog.tools(spec), spec.contract and self.own_name(server), self._could_not_be_read(spec)
+        told = spec.contract and self.own_name(server), self._could_not_be_read(spec)
+        return self.catalog.tools(spec), self.catalog.pins(spec), *told
 
     def _visible_tools(self, server: str, spec: ServerSpec | None) -> Iterable[VisibleTool]:
         if spec is None:
@@ -202,33 +269,42 @@ class CatalogView:
     def _visible(self, tool: Tool, spec: ServerSpec | None, own_name: str = "") -> VisibleTool:
         public = tool if spec is None else public_tool(tool, spec, own_name)
         decision = self.rules.decide(public.server, public.name, is_item=public.kind != "tool")
-        refusal = _listed_off(spec, tool.name) or self._denied_otherwise(tool, spec)
-        is_on = decision.enabled and not refusal
-        availability = self._review(tool, spec) if is_on else Availability("disabled", refusal or decision.reason)
-        return VisibleTool(public, name_on_server(tool.kind, tool.name), availability, decision.tags, spec)
+        refusal = _listed_off(spec, tool) or self._denied_otherwise(tool, spec)
+        availability = self._review(tool, spec)
+        if refusal or not decision.enabled:
+            availability = Availability("disabled", refusal or decision.reason, availability.is_unreviewed)
+        return VisibleTool(
+            public, name_on_server(tool.kind, tool.name), availability, decision.tags, spec, decision.confirm
+        )
 
     def _denied_otherwise(self, tool: Tool, spec: ServerSpec | None) -> str:
         """Why a resource may not be read whose address is another way to write one that is kept away; or nothing."""
         if spec is None or tool.kind != "resource":
             return ""
-        others = spellings(name_on_server(tool.kind, tool.name))[1:]
+        shown, ways = shown_name(tool), spellings(name_on_server(tool.kind, tool.name))
+        others = (uri for uri in ways if f"{RESOURCE}{uri}" != shown)
         denied = next((uri for uri in others if self.is_denied(spec, f"{RESOURCE}{uri}")), None)
         return "" if denied is None else f"it is another way to write {denied}, which is off"
 
     def _review(self, tool: Tool, spec: ServerSpec | None) -> Availability:
-        """Whether it is the tool that a person agreed to, where one had to."""
-        pins = self._reviewed.get(spec.launch_key) if spec is not None else None
-        if pins is None or pins.get(tool.name) == tool.fingerprint:
+        """Whether it is what somebody agreed to."""
+        if spec is None:
             return ENABLED
-        return CHANGED if tool.name in pins else PENDING
+        findings = self._found_in(tool, spec.name)
+        reviewed = self._reviewed.get(spec.launch_key)
+        if reviewed is not None:
+            return by_review(tool, reviewed, findings)
+        # A server that lists no tools has those that its entry names, which are the person's own words.
+        is_declared = tool.kind == "tool" and not self.catalog.tools(spec)
+        return by_pins(tool, None if is_declared else self.catalog.pins(spec), findings)
 
 
-def _for_caller(visible: VisibleTool, caller: Caller) -> VisibleTool:
-    """The tool as the caller's rights leave it."""
-    if caller.rights is EVERYTHING or visible.spec is None or not visible.enabled:
-        return visible
-    reason = caller.rights.refusal(visible.tool.server, visible.tags)
-    return replace(visible, availability=Availability("disabled", reason)) if reason else visible
+def _by_name(made: Iterable[VisibleTool]) -> VisibleTools:
+    """Of two that are shown under one name the first stays."""
+    found: dict[str, VisibleTool] = {}
+    for visible in made:
+        found.setdefault(visible.tool.name, visible)
+    return found
 
 
 def _as_fallback(visible: VisibleTool) -> VisibleTool:
@@ -253,13 +329,14 @@ def _definition(declared: DeclaredTool) -> Mapping[str, Any]:
     return {"name": declared.name, "description": declared.description, **schema}
 
 
-def _listed_off(spec: ServerSpec | None, name: str) -> str:
-    """Why the server entry's own lists keep a tool away, or nothing."""
+def _listed_off(spec: ServerSpec | None, tool: Tool) -> str:
+    """Why the server entry's own lists keep a tool away, or nothing; they may have the name as it is or as it is shown."""
     if spec is None:
         return ""
-    if _is_listed(name, spec.deny_tools):
+    names = {tool.name, shown_name(tool)}
+    if any(_is_listed(name, spec.deny_tools) for name in names):
         return "the server entry's denyTools names it"
-    if spec.allow_tools is not None and not _is_listed(name, spec.allow_tools):
+    if spec.allow_tools is not None and not any(_is_listed(name, spec.allow_tools) for name in names):
         return "the server entry's allowTools does not name it"
     return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolcrib.errors import ServerNotFound, ToolcribError, ToolNotFound
-from toolcrib.model.advice import NO_SERVERS
+from toolcrib.model.advice import no_servers
 from toolcrib.model.caller import LIBRARY, Caller
 from toolcrib.model.items import ITEM_PREFIXES
 from toolcrib.model.visible_tool import VisibleTool
@@ -28,12 +28,12 @@ def missing(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY)
     refusal = None if visible is None else visible.availability.refusal(visible.tool.id)
     if refusal is not None:
         return refusal
-    if not view.knows(server):
+    if not view.knows(server, caller):
         known = "list_mcp_servers shows all servers; search_tools finds a tool on any of them."
         return ServerNotFound(
             f"no server is called {server!r}",
-            hint=known if view.specs else NO_SERVERS,
-            nearest=nearest(server, view.specs),
+            hint=known if view.servers(caller) else no_servers(caller.rights),
+            nearest=nearest(server, view.servers(caller)),
         )
     is_item = tool.startswith(ITEM_PREFIXES)
     offered = view.items(server, caller) if is_item else view.tools(server, caller)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from toolcrib.model.address_spellings import spellings
@@ -21,21 +22,24 @@ def found(view: CatalogView, server: str, tool: str, caller: Caller = LIBRARY) -
         return readable(view, server, tool.removeprefix(RESOURCE), caller)
     if visible is None or visible.spec is None or visible.tool.kind != "resource" or not visible.enabled:
         return visible
-    templates = (one for uri in spellings(visible.upstream_name) for one in templates_for(view, server, uri, caller))
-    denied = next((one for one in templates if _is_denied(view, visible.spec, one)), None)
-    return visible if denied is None else replace(visible, availability=denied.availability)
+    ways = spellings(visible.upstream_name)
+    templates = [one for uri in ways for one in templates_for(view, server, uri, caller)]
+    denied = next((one for one in templates if _is_denied(view, visible.spec, one, caller)), None)
+    if denied is not None:
+        return replace(visible, availability=denied.availability)
+    return _asked_about(visible, [*templates, *(view.judged(_resource(server, uri), visible.spec) for uri in ways[1:])])
 
 
 def readable(view: CatalogView, server: str, uri: str, caller: Caller = LIBRARY) -> VisibleTool | None:
     """A resource that is not in the server's list, as the rules leave it; None where the server has no resources, or none so long."""
-    spec = view.specs.get(server)
+    spec = view.spec_for(server, caller)
     if spec is None or len(uri) > MOST_ADDRESS_CHARACTERS or not offers_resources(view, server):
         return None
     resource = _resource(server, uri)
     verdicts = [_verdict(view, spec, spelling, caller) for spelling in spellings(uri)]
     # However it is written, it must be allowed: `file:///work/../etc/x` is no file of `/work`.
     decisive = next((one for one in verdicts if not one.enabled), verdicts[0])
-    return replace(decisive, tool=resource, upstream_name=uri)
+    return _asked_about(replace(decisive, tool=resource, upstream_name=uri), verdicts)
 
 
 def offers_resources(view: CatalogView, server: str) -> bool:
@@ -56,13 +60,19 @@ def _verdict(view: CatalogView, spec: ServerSpec, uri: str, caller: Caller) -> V
     listed = view.find(spec.name, RESOURCE + uri, caller)
     written = listed or view.judged(_resource(spec.name, uri), spec, caller)
     candidates = [written, *templates_for(view, spec.name, uri, caller)]
-    denied = [one for one in candidates if _is_denied(view, spec, one)]
-    allowed = [one for one in candidates if one.enabled]
-    return next(iter([*denied, *allowed]), written)
+    denied = [one for one in candidates if _is_denied(view, spec, one, caller)]
+    # What is listed is judged as itself, as it is under its own name; a template decides about what is not.
+    allowed = [one for one in candidates if one.enabled] if listed is None else []
+    return _asked_about(next(iter([*denied, *allowed]), written), candidates)
 
 
-def _is_denied(view: CatalogView, spec: ServerSpec, one: VisibleTool) -> bool:
-    return not one.enabled and view.is_denied(spec, one.tool.name)
+def _asked_about(chosen: VisibleTool, others: Iterable[VisibleTool]) -> VisibleTool:
+    """It is confirmed first where a rule wants that of any way to write it, or of a template that stands for it."""
+    return replace(chosen, confirm=True) if any(one.confirm for one in others) else chosen
+
+
+def _is_denied(view: CatalogView, spec: ServerSpec, one: VisibleTool, caller: Caller) -> bool:
+    return not one.enabled and view.is_denied(spec, one.tool.name, caller.rights)
 
 
 def _resource(server: str, uri: str) -> Tool:

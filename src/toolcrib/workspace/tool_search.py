@@ -65,7 +65,10 @@ class ToolSearch:
 
         def allowed(tool: Tool) -> bool:
             visible = self._view.find(tool.server, tool.name, caller)
-            return visible is not None and (visible.enabled or include_disabled) and (passes is None or passes(visible))
+            return visible is not None and _is_shown(visible) and (passes is None or passes(visible))
+
+        def _is_shown(visible: VisibleTool) -> bool:
+            return visible.enabled or (include_disabled and visible.availability.is_searchable)
 
         def found(groups: Mapping[str, str], *, aside: bool) -> list[Found]:
             group = None if server is None else groups.get(server, "")
@@ -160,7 +163,7 @@ class ToolSearch:
         elif record is None or not (record.tool_count or record.item_count):
             told = (spec.declared_tools,)
         else:
-            told = (record.launch_key, record.read_at, record.tool_count)
+            told = (record.launch_key, record.read_at, record.tool_count, record.pins_revision)
         return _digest((self.index.max_tools, told))
 
     def _searchable_tools(self, server: str) -> Iterable[Tool]:
@@ -169,7 +172,8 @@ class ToolSearch:
 
     def _searchable_items(self, server: str) -> Iterable[Tool]:
         items = self._view.items(server).items()
-        return [one.tool for name, one in items if len(name) <= MOST_NAME_CHARACTERS]
+        shown = ((name, one) for name, one in items if one.availability.is_searchable)
+        return [one.tool for name, one in shown if len(name) <= MOST_NAME_CHARACTERS]
 
     def _has_items(self, server: str) -> bool:
         record = self._view.record(server)

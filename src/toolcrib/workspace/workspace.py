@@ -15,6 +15,7 @@ from toolcrib.model.tool import Tool
 from toolcrib.rules.rulebook import RuleBook
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.overlay import Found, Overlay, nothing_found
+from toolcrib.workspace.profiles import ProfileRights
 from toolcrib.workspace.search_index import SearchIndex
 from toolcrib.workspace.tool_search import ToolSearch
 
@@ -48,7 +49,8 @@ class Workspace:
         self.configure(settings, rule_book(settings))
 
     def configure(self, settings: Settings, rules: RuleBook) -> None:
-        """Let other settings, with their rules, hold from now on."""
+        """Let other settings, with their rules, hold from now on; where a profile can't be read, nothing changes."""
+        self.profiles = ProfileRights(settings)
         self.settings = settings
         self.search.configure(max_enabled=settings.max_tools)
         self._overlay = self._found_for(settings)

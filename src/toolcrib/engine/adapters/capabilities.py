@@ -17,18 +17,24 @@ from toolcrib.discovery.capability_sinks import CapabilitySinks
 from toolcrib.discovery.results import DiscoveredMCPTool
 from toolcrib.engine.capabilities import Capabilities
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool_naming import public_name
+from toolcrib.workspace.catalog_view import CatalogView
 
 Open = Callable[[], Capabilities]
 
 
-def capability_sinks(opened: Open, files: CapabilityFiles, own_name: Callable[[str], str]) -> CapabilitySinks:
+def capability_sinks(opened: Open, files: CapabilityFiles, view: CatalogView) -> CapabilitySinks:
     """`opened` gives the same capabilities each time; they are closed by whoever made it.
 
-    `own_name` tells what a configured server calls itself.
+    `view` tells what configured servers call themselves, and what of theirs a person has to look at first.
     """
 
     def to_manifest(tool: DiscoveredMCPTool, config: ServerSpec) -> Manifest:
-        return tool_to_manifest(tool, config, own_name(config.name))
+        return tool_to_manifest(tool, config, view.own_name(config.name))
+
+    def waits(tool: DiscoveredMCPTool, config: ServerSpec) -> bool:
+        found = view.find(config.name, public_name(tool.tool_name, config))
+        return found is not None and found.availability.hides_words
 
     return CapabilitySinks(
         to_manifest,
@@ -37,6 +43,7 @@ def capability_sinks(opened: Open, files: CapabilityFiles, own_name: Callable[[s
         files,
         resource_to_manifest,
         RegistryProposals(opened),
+        waits,
     )
 
 

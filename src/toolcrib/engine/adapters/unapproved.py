@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.errors import CallTimeout
@@ -28,11 +29,13 @@ class UnapprovedReads:
 
 
 class OutboundCheck:
-    """Fulfils `UnapprovedCheck`: the address must be allowed for servers that nobody has approved."""
+    """Fulfils `UnapprovedCheck`: the address must be allowed for servers that nobody has approved, and is the only one connected to."""
 
     def __init__(self, configured: Callable[[], Mapping[str, ServerSpec]]) -> None:
         self._configured = configured
 
-    async def __call__(self, spec: ServerSpec) -> None:
-        if isinstance(spec.launch, RemoteLaunch):
-            await check_outbound(spec.launch.url, self._configured())
+    async def __call__(self, spec: ServerSpec) -> ServerSpec:
+        if not isinstance(spec.launch, RemoteLaunch):
+            return spec
+        addresses = await check_outbound(spec.launch.url, self._configured())
+        return replace(spec, launch=replace(spec.launch, addresses=tuple(addresses)))

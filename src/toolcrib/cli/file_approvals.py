@@ -1,0 +1,197 @@
+"""Project files in `toolcrib approvals`: a person looks at the servers of one, and trusts it as it is or not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue
+from toolcrib.approvals.proposal import Decision, shown_launch
+from toolcrib.approvals.risk import Risk, assess
+from toolcrib.cli.agreement import agreed, asked_to_reject, chosen_changes
+from toolcrib.cli.approval_text import date, decided, decision_json
+from toolcrib.cli.exits import OK
+from toolcrib.cli.launch_text import launch_lines
+from toolcrib.cli.opened_capabilities import Opened, person
+from toolcrib.cli.output import Output
+from toolcrib.cli.terminal import Terminal
+from toolcrib.config.diagnostics import Findings
+from toolcrib.config.file_requests import FileRequest, content_of, digest_of
+from toolcrib.config.paths import Paths
+from toolcrib.config.project_files import is_project_file, read_project_file
+from toolcrib.engine.met_files import opened_file_queue
+from toolcrib.errors import ValidationError
+from toolcrib.model.clean_text import clean
+from toolcrib.model.server import ServerSpec
+
+_GONE = "The file is another one now, or gone: what it had in it can't be shown."
+_ID = re.compile("file-[0-9a-f]{8}")
+
+
+def is_meant(options: argparse.Namespace) -> bool:
+    """Whether a command is about one of these files: it names a request, or the file itself."""
+    named = str(getattr(options, "request", ""))
+    return options.action in ("show", "approve", "reject") and bool(_ID.fullmatch(named) or os.sep in named)
+
+
+def requests(door: Opened, *, state: str | None = "pending") -> list[FileRequest]:
+    """Those in this state, or in any, about files that some gateway met or that are in this folder."""
+    return [one for one in _queue(door).all(state) if is_project_file(Path(one.path))]
+
+
+def file_json(request: FileRequest, expires_at: float) -> dict[str, Any]:
+    """The members that requests about servers have, and besides what is in the file."""
+    servers, problems = _asked_about(request)
+    risk, decision = _risk(servers), _decision(request)
+    body: dict[str, Any] = {
+        "id": request.id,
+        "server": request.path,
+        "version": request.version,
+        "state": request.state,
+        "source": FROM_PROJECT_FILE,
+        "launch": None,  # each of its servers has its own
+        "toolCount": 0,
+        "risk": {"level": risk.level, "reasons": list(risk.reasons)},
+        "requestedAt": request.since or None,
+        "expiresAt": expires_at if request.since else None,
+        "subject": "file",
+        "path": request.path,
+        "sha256": request.sha256,
+        "servers": [{"name": spec.name, "launch": shown_launch(spec.launch)} for spec in servers],
+    }
+    if decision is not None:
+        body["decision"] = decision_json(decision)
+    return {**body, "problems": problems} if problems else body
+
+
+def listed_json(door: Opened, found: Sequence[FileRequest]) -> list[dict[str, Any]]:
+    queue = _queue(door)
+    return [file_json(one, queue.expires_at(one)) for one in found]
+
+
+def decide(options: argparse.Namespace, output: Output, door: Opened) -> int:
+    """`show`, `approve` or `reject` of one file."""
+    queue = _queue(door)
+    request = queue.get(options.request)
+    if options.action == "approve":
+        return _approve(options, output, queue, request)
+    if options.action == "reject":
+        return _reject(options, output, queue, request)
+    if output.as_json:
+        output.json(file_json(request, queue.expires_at(request)))
+    else:
+        _print_request(output.out, queue, request)
+    return OK
+
+
+def _approve(options: argparse.Namespace, output: Output, queue: FileQueue, request: FileRequest) -> int:
+    if chosen_changes(options):
+        raise ValidationError("of a file everything is approved or nothing: its servers can't be chosen one by one")
+    if request.state == "approved":
+        return _told(output, queue, request, f"{request.path} is already approved; nothing was changed", unchanged=True)
+    if not output.as_json:
+        _print_request(output.out, queue, request)
+    if not agreed(options):
+        output.note("nothing was approved")
+        return OK
+    approved = queue.approve(request.id, person(), options.reason)
+    return _told(output, queue, approved, f"trusted until it changes: {approved.path}")
+
+
+def _reject(options: argparse.Namespace, output: Output, queue: FileQueue, request: FileRequest) -> int:
+    if request.state == "rejected":
+        return _told(output, queue, request, f"{request.path} is already rejected; nothing was changed", unchanged=True)
+    if not output.as_json:
+        servers, _ = _asked_about(request)
+        output.out.paragraph(_heading(request), "", "bold")
+        output.out.paragraph(f"Servers: {clean(', '.join(spec.name for spec in servers)) or 'none'}", "  ")
+    if not asked_to_reject(options, output):
+        return OK
+    rejected = queue.reject(request.id, person(), options.reason)
+    return _told(output, queue, rejected, f"{rejected.path} is rejected; it is asked about again when it changes")
+
+
+def _told(output: Output, queue: FileQueue, request: FileRequest, words: str, *, unchanged: bool = False) -> int:
+    if output.as_json:
+        more = {"unchanged": True} if unchanged else {}
+        output.json({"success": True, **file_json(request, queue.expires_at(request)), **more})
+    else:
+        output.out.paragraph(words)
+    return OK
+
+
+def _print_request(out: Terminal, queue: FileQueue, request: FileRequest) -> None:
+    servers, problems = _asked_about(request)
+    out.paragraph(_heading(request), "", "bold")
+    risk, decision = _risk(servers), _decision(request)
+    until = f"{date(request.since)}, until {date(queue.expires_at(request))}" if request.since else ""
+    told = [("Request", request.id), ("Proposed by", FROM_PROJECT_FILE), ("Since", until)]
+    told += [("Risk", f"{risk.level}: {'; '.join(risk.reasons)}"), ("Decided", decided(decision))]
+    for label, text in told:
+        if text:
+            out.paragraph(f"{label}: {clean(text)}", "  ")
+    if _is_there(request):
+        _print_servers(out, servers, problems)
+    else:
+        out.paragraph(_GONE, "  ")
+
+
+def _heading(request: FileRequest) -> str:
+    return f"{clean(request.path)} ({request.state}, version {request.version})"
+
+
+def print_file(out: Terminal, file: Path) -> None:
+    """Every server of a file in full: nothing is shortened."""
+    out.paragraph(str(file), "", "bold")
+    _print_servers(out, *_servers_of(file))
+
+
+def _print_servers(out: Terminal, servers: Sequence[ServerSpec], problems: Sequence[str]) -> None:
+    for spec in servers:
+        out.paragraph(clean(spec.name), "  ", "bold")
+        for label, text in launch_lines(spec.launch):
+            out.paragraph(f"{label}: {clean(text)}", "    ")
+    for problem in problems:
+        out.paragraph(f"left out: {problem}", "  ")
+    if not servers:
+        out.paragraph("It names no server that could be used.", "  ")
+
+
+def _asked_about(request: FileRequest) -> tuple[Sequence[ServerSpec], list[str]]:
+    """The servers that a person is asked about; none where the file is another one by now."""
+    return _servers_of(Path(request.path)) if _is_there(request) else ([], [_GONE])
+
+
+def _is_there(request: FileRequest) -> bool:
+    return digest_of(Path(request.path)) == request.sha256
+
+
+def _servers_of(file: Path) -> tuple[Sequence[ServerSpec], list[str]]:
+    """What the file would give, and what of it would be left out."""
+    findings = Findings()
+    specs = read_project_file(file, content_of(file) or b"", findings)
+    return specs, [str(problem) for problem in (*findings.fatal, *findings.problems)]
+
+
+def _risk(servers: Sequence[ServerSpec]) -> Risk:
+    """That of all its servers together."""
+    each = [assess(spec.launch, ()) for spec in servers]
+    reasons = tuple(dict.fromkeys(reason for risk in each for reason in risk.reasons))
+    return Risk("high" if any(risk.level == "high" for risk in each) else "medium", reasons)
+
+
+def _decision(request: FileRequest) -> Decision | None:
+    """Who decided, when and why; nothing where that was not kept."""
+    return Decision(request.by, request.at, request.reason) if request.by else None
+
+
+def _queue(door: Opened) -> FileQueue:
+    queue = opened_file_queue(Paths.of(os.environ), door.tell)
+    with suppress(OSError):  # a folder that can't be written to keeps nobody from looking
+        queue.meet(door.settings.untrusted_files)
+    return queue

@@ -1,0 +1,29 @@
+"""Which line of the audit log is the oldest that rotation has not dropped: that of an earlier file is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolcrib.storage.audit_chain import Link, read_link
+
+_LONGEST_LINE_BYTES = 64 * 1024
+
+
+def first_line_kept(log: Path) -> int:
+    """The number that the file in use states, or 1 where it is the first of all; 0 where it can't be told."""
+    link = _first_link(log)
+    if link is None:
+        return 0
+    return link.oldest or (1 if link.number == 1 else 0)
+
+
+def first_line_of(files: Sequence[Path]) -> int:
+    """The number of the first line of the oldest file; 0 where that is none of the chain."""
+    link = _first_link(files[0]) if files else None
+    return 0 if link is None else link.number
+
+
+def _first_link(file: Path) -> Link | None:
+    with file.open("rb") as lines:
+        return read_link(lines.readline(_LONGEST_LINE_BYTES).rstrip(b"\n"))

@@ -1,0 +1,71 @@
+"""What the profiles of a configuration let a client use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from toolcrib.config.profiles import Profile, no_such_profile
+from toolcrib.config.settings import Settings
+from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.model.caller import EVERYTHING, Rights
+from toolcrib.rules.rulebook import RuleBook
+
+
+class ProfileRights:
+    """The rights of each profile; raises ConfigurationError where a rule of one can't be read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._everywhere = settings.profile
+        self._by_name = {name: _rights(profile, settings) for name, profile in settings.profiles.items()}
+        # Asked at each call, and the same as long as the settings are.
+        self._combined: dict[str, Rights] = {}
+
+    def of(self, profile: str = "") -> Rights:
+        """What a client with this profile may use; one that is not there any more allows nothing."""
+        known = self._combined.get(profile)
+        if known is None:
+            known = self._combined[profile] = self._work_out(profile)
+        return known
+
+    def _work_out(self, profile: str) -> Rights:
+        names = dict.fromkeys(name for name in (self._everywhere, profile) if name)
+        rights = EVERYTHING
+        for name in names:
+            rights = rights.and_also(self._by_name.get(name) or _nothing(name))
+        return rights
+
+
+def check_profile(settings: Settings, profile: str) -> None:
+    """Raise the error for a profile that the configuration does not have."""
+    if profile and profile not in settings.profiles:
+        source = str(settings.file or "")
+        raise ConfigurationError([Problem("--profile", no_such_profile(profile, settings.profiles), source)])
+
+
+def _rights(profile: Profile, settings: Settings) -> Rights:
+    return Rights(
+        servers=profile.servers,
+        tags=profile.tags,
+        read_only=profile.read_only,
+        rules=_rules(profile, settings) if profile.tool_rules else None,
+        confirm=profile.confirm,
+        label=_label(profile.name),
+    )
+
+
+def _rules(profile: Profile, settings: Settings) -> RuleBook:
+    try:
+        return RuleBook(profile.tool_rules, settings.rule_precedence)
+    except ConfigurationError as error:
+        place, source = f"profiles.{profile.name}", str(settings.file or "")
+        problems = [replace(one, where=f"{place}.{one.where}", source=source) for one in error.problems]
+        raise ConfigurationError(problems) from error
+
+
+def _nothing(name: str) -> Rights:
+    # Nor does it propose anything meanwhile, which the built-in tools can do.
+    return Rights(servers=(), read_only=True, label=_label(name))
+
+
+def _label(name: str) -> str:
+    return f"profile {name}"
