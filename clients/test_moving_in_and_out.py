@@ -49,3 +49,25 @@ def test_a_client_is_connected_and_keeps_its_servers(client: RealClient, sandbox
     listed = sandbox.run(*client.listing)
     assert re.search(client.shows, listed, re.MULTILINE), listed
     assert "clock" in listed
+
+
+def test_claude_code_gets_back_entries_with_the_secrets_that_its_command_was_not_told(sandbox: Sandbox) -> None:
+    notes = {
+        "type": "stdio",
+        "command": "cat",
+        "args": ["--token", "s3cret-word"],
+        "env": {"NOTES_KEY": "s3cret-value"},
+    }
+    wiki = {"type": "http", "url": "http://127.0.0.1:9/mcp?key=s3cret-part", "headers": {"X-Key": "s3cret-header"}}
+    for name, entry in {"notes": notes, "wiki": wiki}.items():
+        sandbox.run("claude", "mcp", "add-json", "-s", "user", name, json.dumps(entry))
+    file = sandbox.home / ".claude.json"
+    before = entries(file.read_bytes())["mcpServers"]
+    assert before == {"notes": notes, "wiki": wiki}
+
+    sandbox.toolcrib("adopt", "claude-code", "--yes")
+    assert b"s3cret" not in file.read_bytes()
+    sandbox.toolcrib("release", "claude-code", "--yes")
+
+    assert entries(file.read_bytes())["mcpServers"] == before
+    assert not file.with_name(".claude.json.lock").exists()

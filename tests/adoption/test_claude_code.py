@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,10 @@ import pytest
 
 from tests.adoption.home import CURSOR
 from toolcrib.adoption.adopt import plan_adoption
+from toolcrib.adoption.claude_lock import claude_locked
 from toolcrib.config.load import load_settings
 from toolcrib.config.os_keyring import OsKeyring
+from toolcrib.errors import ConfigurationError
 
 NOTES = {"type": "stdio", "command": "notes", "args": ["--all"], "env": {"NOTES_TOKEN": "n0tes-s3cret", "A": "${A:-b}"}}
 WIKI = {"type": "http", "url": "https://wiki.example.com/mcp", "headers": {"Authorization": "Bearer w1ki-s3cret"}}
@@ -242,6 +247,78 @@ def test_after_kill_9_between_its_commands_release_gives_everything_back(home, c
     assert home.run("release", "--yes") == 0
     assert (state_of(home), cursor.read_bytes()) == (STATE, CURSOR)
     assert not home.own.exists()
+
+
+def test_no_secret_is_on_a_command_line_when_servers_are_given_back(home, claude, monkeypatch, tmp_path):
+    notes = tmp_path / "commands.txt"
+    give(home)
+    assert home.run("adopt", "--yes") == 0
+    monkeypatch.setenv("STAND_IN_NOTES", str(notes))
+    assert home.run("release", "--yes") == 0
+    said = notes.read_text("utf-8")
+    assert [line.split()[:4] for line in said.splitlines() if line.startswith("add-json")] == [
+        ["add-json", "-s", "user", "notes"],
+        ["add-json", "-s", "user", "wiki"],
+    ]
+    assert "s3cret" not in said
+    assert state_of(home) == STATE
+
+
+@pytest.mark.parametrize("killed_after", ["add-json:notes", "add-json:wiki", "remove:toolcrib"])
+def test_after_kill_9_in_the_middle_of_a_release_another_one_gives_everything_back(home, claude, killed_after):
+    give(home)
+    assert home.run("adopt", "--yes") == 0
+    env = {**os.environ, "STAND_IN_KILLS": killed_after}
+    command = [sys.executable, "-m", "toolcrib", "release", "--yes"]
+    assert subprocess.run(command, env=env, capture_output=True, check=False, timeout=45).returncode == -9
+    assert home.run("release", "--yes") == 0
+    assert state_of(home) == STATE
+    assert not home.own.exists()
+
+
+def test_what_claude_code_writes_while_servers_are_given_back_is_not_lost(home, claude):
+    def write_on() -> int:
+        new = file.with_name("new.json")
+        for count in itertools.count(1):
+            with claude_locked(file):
+                new.write_text(json.dumps({**state_of(home), "numStartups": count}), "utf-8")
+                new.replace(file)
+            if released.wait(0.01):
+                return count
+        raise AssertionError
+
+    file, released = give(home), threading.Event()
+    assert home.run("adopt", "--yes") == 0
+    with ThreadPoolExecutor(1) as pool:
+        busy = pool.submit(write_on)
+        try:
+            answer = home.run("release", "--yes")
+        finally:
+            released.set()
+        last = busy.result(timeout=30)
+    assert answer == 0
+    assert state_of(home) == {**STATE, "numStartups": last}
+
+
+def test_a_lock_that_claude_code_left_behind_keeps_nobody_out(tmp_path):
+    left = tmp_path / ".claude.json.lock"
+    left.mkdir()
+    os.utime(left, (0, 0))
+    with claude_locked(tmp_path / ".claude.json", wait_seconds=5):
+        assert left.is_dir()
+    assert not left.exists()
+
+
+def test_a_file_that_claude_code_keeps_locked_is_not_written(tmp_path):
+    file = tmp_path / ".claude.json"
+    with (
+        claude_locked(file),
+        pytest.raises(ConfigurationError, match=r"keeps it locked \(\.claude\.json\.lock\); close Claude Code"),
+        claude_locked(file, wait_seconds=0.1),
+    ):
+        raise AssertionError("two have the lock")
+    with claude_locked(file, wait_seconds=0.1):
+        assert file.with_name(".claude.json.lock").is_dir()
 
 
 def test_what_else_claude_code_writes_into_its_file_meanwhile_disturbs_nobody(home, claude):

@@ -1,6 +1,8 @@
 """Claude Code keeps its whole state in one file and rewrites it all the time: its entries are changed by its own program.
 
 Only what concerns servers is read from that file; `claude mcp list` is not asked, since it starts every server it lists.
+That program takes an entry as an argument only, which others on the machine could read, so it is given the entry with its
+secrets covered, and they are put into the file afterwards, under the lock of Claude Code.
 """
 
 from __future__ import annotations
@@ -16,16 +18,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.claude_lock import claude_locked
 from toolcrib.adoption.steps import Placing, trouble
+from toolcrib.adoption.writes import FileWrite
 from toolcrib.clients.claude_code import CLAUDE_CODE, FOLDERS, SERVERS
 from toolcrib.clients.machine import Machine, is_there
 from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.source_types import SOURCE_TYPES
-from toolcrib.edit.changes import Place, look_up
+from toolcrib.edit.changes import EditRefused, Place, Put, look_up
+from toolcrib.edit.document import edited
 from toolcrib.errors import ConfigurationError, Problem
+from toolcrib.masking.entries import masked_entry
 
 _PROGRAM = "claude"
 _RUN_SECONDS = 60.0
+# How often an edit is made anew because Claude Code has written meanwhile.
+_MOST_EDITS = 20
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 # What `claude mcp add-json` keeps of an entry; it drops the rest without a word.
 _STDIO_KEYS = frozenset(("type", "command", "args", "env", "timeout", "alwaysLoad"))
@@ -80,6 +88,11 @@ def words(place: Place, entry: Any | None) -> tuple[str, ...]:
     return (_PROGRAM, "mcp", "add-json", "-s", scope, key, json.dumps(entry))
 
 
+def is_half_given(found: Any, entry: Any) -> bool:
+    """Whether Claude Code has this entry without its secrets: whoever was to put them in was stopped."""
+    return _hides_something(entry) and _says(found, masked_entry(entry))
+
+
 @dataclass(frozen=True, slots=True)
 class ClaudeEntry:
     """One entry of Claude Code: what it is expected to be now, and what it shall be; None means no such entry."""
@@ -101,11 +114,10 @@ class ClaudeEntry:
             raise trouble(self.path, message)
 
     def apply(self, placing: Placing) -> None:
-        del placing  # Claude Code writes its file itself.
-        if self.before is not None:
-            self._run(words(self.place, None))
-        if self.after is not None:
-            self._run(words(self.place, self.after))
+        if not is_half_given(self.before, self.after):
+            self._replace()
+        if _hides_something(self.after):
+            self._put_secrets_in(placing)
 
     def verify(self) -> None:
         if not _says(self._found(), self.after):
@@ -115,15 +127,46 @@ class ClaudeEntry:
         found = self._found()
         if _says(found, self.before):
             return
-        if found is not None and not _says(found, self.after):
-            raise trouble(self.path, f"{self.place[-1]} was changed by someone else meanwhile")
+        if found is not None and not (_says(found, self.after) or is_half_given(found, self.after)):
+            raise self._changed()
         replace(self, before=found, after=self.before).apply(placing)
 
+    def _replace(self) -> None:
+        if self.before is not None:
+            self._run(words(self.place, None))
+        if self.after is not None:
+            self._run(words(self.place, masked_entry(self.after)))
+
+    def _put_secrets_in(self, placing: Placing) -> None:
+        for _ in range(_MOST_EDITS):
+            # The edit of a large file takes a while, so Claude Code is kept waiting only for the write.
+            write = self._with_secrets()
+            with claude_locked(self.path):
+                if write.is_as_expected():
+                    write.apply(placing)
+                    return
+        raise trouble(self.path, "Claude Code writes it all the time; close Claude Code and try again")
+
+    def _with_secrets(self) -> FileWrite:
+        content = self._content()
+        found = look_up(parse_document(content, self.path), self.place)
+        if not is_half_given(found, self.after):
+            raise self._changed()
+        given = {key: value for key, value in self.after.items() if key != "type"}
+        try:
+            after = edited(content, "json", [Put(self.place, {**found, **given})])
+        except EditRefused as refusal:
+            raise trouble(self.path, str(refusal)) from None
+        return FileWrite(self.path, content, after)
+
+    def _changed(self) -> ConfigurationError:
+        return trouble(self.path, f"{self.place[-1]} was changed by someone else meanwhile")
+
     def _found(self) -> Any:
-        if not is_there(self.path):
-            return None
-        content = read_bytes(self.path, SOURCE_TYPES[CLAUDE_CODE.name].max_bytes)
-        return look_up(parse_document(content, self.path), self.place)
+        return look_up(parse_document(self._content(), self.path), self.place) if is_there(self.path) else None
+
+    def _content(self) -> bytes:
+        return read_bytes(self.path, SOURCE_TYPES[CLAUDE_CODE.name].max_bytes)
 
     def _run(self, command: tuple[str, ...]) -> None:
         """Run it where it means the right folder; an error of it is one of this step."""
@@ -157,6 +200,10 @@ def _says(found: Any, wanted: Any) -> bool:
     if wanted is None or not isinstance(found, Mapping):
         return bool(found == wanted)
     return all(found.get(key) == value for key, value in wanted.items() if key != "type")
+
+
+def _hides_something(entry: Any) -> bool:
+    return entry is not None and masked_entry(entry) != entry
 
 
 def _is_accepted(entry: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolcrib.adoption.claude_code import is_half_given
 from toolcrib.adoption.client_file import ClientFile
 from toolcrib.adoption.journal import ClientRecord, Journal, MovedServer, client_of, digest
 from toolcrib.adoption.secrets import Vault, opened
@@ -88,7 +89,8 @@ class Return:
         back: list[str] = []
         for moved in self.record.moved:
             place = self._place(moved, file, len(there) + len(back))
-            if place in there or (file.client.is_list and moved.key in there.values()):
+            is_there = place in there or (file.client.is_list and moved.key in there.values())
+            if is_there and not self._was_stopped(file, place, moved):
                 remarks.append(f"{moved.key} is in the file again and is left as it is")
                 continue
             changes.append(Put(place, self._old_entry(moved)))
@@ -107,6 +109,10 @@ class Return:
         if file.client.has_program and moved.place:
             return moved.place
         return (*file.container, end if file.client.is_list else moved.key)
+
+    def _was_stopped(self, file: ClientFile, place: Place, moved: MovedServer) -> bool:
+        """Whether an earlier release was ended while it gave this entry back."""
+        return file.client.has_program and is_half_given(look_up(file.document, place), self._old_entry(moved))
 
     def _old_entry(self, moved: MovedServer) -> Any:
         old = self._backup(moved.backup)

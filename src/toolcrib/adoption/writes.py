@@ -40,8 +40,11 @@ class FileWrite:
     def changes_something(self) -> bool:
         return self.before != self.after
 
+    def is_as_expected(self) -> bool:
+        return self._found() == self.before
+
     def check(self) -> None:
-        if self._found() != self.before:
+        if not self.is_as_expected():
             raise trouble(self.path, "was changed by someone else meanwhile; nothing was written, try again")
         if self.changes_something and self.before is not None and not self.target.stat().st_mode & _ANY_WRITE:
             raise trouble(self.path, "is read-only; nothing was written")

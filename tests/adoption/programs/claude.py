@@ -1,8 +1,9 @@
 """A stand-in for the program of Claude Code: `claude mcp add-json|remove` as version 2.1.325 does them.
 
-It keeps its state in one file, takes only names it likes, drops what it does not know, adds an empty list of arguments, and
-forgets the sign-in of a remote server that is removed. Two variables make it fail: STAND_IN_REFUSES names a command and a
-server ("remove:b") it refuses, STAND_IN_KILLS one after which it kills the process that called it.
+It keeps its state in one file that it locks for each change, takes only names it likes, drops what it does not know, adds
+an empty list of arguments, and forgets the sign-in of a remote server that is removed. Two variables make it fail:
+STAND_IN_REFUSES names a command and a server ("remove:b") it refuses, STAND_IN_KILLS one after which it kills the process
+that called it. STAND_IN_NOTES names a file that gets a line for each command, as anybody on the machine could read it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import os
 import re
 import signal
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,13 +34,33 @@ def fail(message: str) -> NoReturn:
     sys.exit(1)
 
 
+@contextmanager
+def locked() -> Iterator[None]:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    lock = STATE.with_name(f"{STATE.name}.lock")
+    for _ in range(1000):
+        try:
+            lock.mkdir()
+            break
+        except FileExistsError:
+            time.sleep(0.01)
+    else:
+        fail("Lock file is already being held")
+    try:
+        yield
+    finally:
+        lock.rmdir()
+
+
 def read(file: Path) -> dict[str, Any]:
     return json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def write(file: Path, state: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(state, indent=2, ensure_ascii=False), "utf-8")
+    new = file.with_name(f"{file.name}.tmp")
+    new.write_text(json.dumps(state, indent=2, ensure_ascii=False), "utf-8")
+    new.replace(file)
 
 
 def servers_of(state: dict[str, Any], scope: str) -> dict[str, Any]:
@@ -86,6 +110,9 @@ def remove(scope: str, name: str) -> str:
 
 
 def main(mcp: str, command: str, *words: str) -> None:
+    if notes := os.environ.get("STAND_IN_NOTES"):
+        with open(notes, "a", encoding="utf-8") as stream:
+            print(command, *words, file=stream)
     given = list(words)
     scope = "local"
     if "-s" in given:
@@ -96,7 +123,8 @@ def main(mcp: str, command: str, *words: str) -> None:
         fail(f"error: unknown command '{command}'")
     if os.environ.get("STAND_IN_REFUSES") == f"{command}:{given[0]}":
         fail("Cannot change MCP servers: enterprise MCP configuration is active")
-    print(add(scope, *given) if command == "add-json" else remove(scope, *given))
+    with locked():
+        print(add(scope, *given) if command == "add-json" else remove(scope, *given))
     if os.environ.get("STAND_IN_KILLS") == f"{command}:{given[0]}":
         os.kill(os.getppid(), signal.SIGKILL)
 
