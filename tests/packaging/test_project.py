@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import re
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +45,14 @@ def test_the_commands_of_the_package_lead_to_functions_that_are_there() -> None:
     for target in scripts.values():
         module, _, name = target.partition(":")
         assert callable(getattr(importlib.import_module(module), name))
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows what is committed")
+def test_nothing_is_committed_that_is_installed_or_made_here() -> None:
+    command = ("git", "-c", "safe.directory=*", "ls-files", "--cached", "--ignored", "--exclude-standard")
+    committed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=30)
+
+    assert committed.stdout == ""
 
 
 def test_every_function_of_the_package_says_what_it_takes_and_gives() -> None:
