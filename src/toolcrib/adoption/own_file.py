@@ -187,7 +187,9 @@ class OwnFile:
         if isinstance(listed, list) and listed:
             many = enumerate(entries.items(), len(listed))
             # In a list an entry is called what its `name` says, which in a map is its title.
-            return [Put((*way, key, number), {"name": name, **entry} | {"name": name}) for number, (name, entry) in many]
+            return [
+                Put((*way, key, number), {"name": name, **entry} | {"name": name}) for number, (name, entry) in many
+            ]
         fresh: list[Change] = [Drop((*way, key))] if isinstance(listed, list) else []
         return [*fresh, *(Put((*way, key, name), dict(entry)) for name, entry in entries.items())]
 
