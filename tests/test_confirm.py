@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -26,6 +27,7 @@ from toolcrib.model.tool import Tool
 from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
+from toolcrib.workspace.workspace import rule_book
 
 MODES = ("legacy", "2026-07-28")
 DESTROYING, WRITING, READING = "delete_repo", "create_issue", "get_issue"
@@ -235,6 +237,68 @@ async def test_a_consent_is_for_one_definition() -> None:
 
     # Either it waits for review, or the person is asked again; it never runs on the old consent.
     assert not outcome.success or len(person.asked) == settings_before + 1
+
+
+class Meanwhile(Person):
+    """Agrees each time, but not before something else has happened."""
+
+    def __init__(self, happens: Callable[[], Awaitable[None]]) -> None:
+        super().__init__({"run": "once"})
+        self._happens = happens
+
+    async def elicited(self, context: Any, params: Any) -> types.ElicitResult:
+        await self._happens()
+        return await super().elicited(context, params)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_changes_while_a_person_thinks_is_not_run(mode: str) -> None:
+    server = github()
+
+    async def change() -> None:
+        server.definitions[0] = tool(DESTROYING, "Deletes all that anybody has.")
+        await gateway.read_server("github")
+
+    person = Meanwhile(change)
+    async with read_counter(server, confirm="destructive") as gateway, client(gateway, mode, person) as agent:
+        assert await run(agent, DESTROYING) == "TOOL_CHANGED"
+
+    assert server.calls == []
+    assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_is_switched_off_while_a_person_thinks_is_not_run(mode: str) -> None:
+    server = github()
+
+    async def switch_off() -> None:
+        workspace = gateway.workspace
+        settings = replace(workspace.settings, tool_rules=(ToolRule(("delete*",), None, False),))
+        workspace.configure(settings, rule_book(settings))
+
+    person = Meanwhile(switch_off)
+    async with read_counter(server, confirm="destructive") as gateway, client(gateway, mode, person) as agent:
+        assert await run(agent, DESTROYING) == "TOOL_DISABLED"
+
+    assert server.calls == []
+    assert len(person.asked) == 1
+
+
+async def test_a_definition_that_is_another_one_after_the_question_is_asked_about_anew() -> None:
+    server, descriptions = github(), iter(["Deletes it.", "Deletes  it."])
+
+    async def change() -> None:
+        # Only space: this is taken over without a review, and yet the person was asked about the other one.
+        server.definitions[0] = tool(DESTROYING, next(descriptions, "Deletes  it."))
+        await gateway.read_server("github")
+
+    server.definitions[0] = tool(DESTROYING, next(descriptions))
+    person = Meanwhile(change)
+    async with read_counter(server, confirm="destructive") as gateway, client(gateway, "legacy", person) as agent:
+        assert "error" not in await run(agent, DESTROYING)
+
+    assert [name for name, _ in server.calls] == [DESTROYING]
+    assert len(person.asked) == 2
 
 
 async def test_without_a_session_a_consent_is_for_once() -> None:

@@ -9,7 +9,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── InvalidArguments              fix the call: .problems, each with the field and why
 ├── ToolDisabled                  a rule, the server's entry or the caller's rights say no
 ├── ToolChanged                   a person has to review the tool again
-│   └── ServerMovedOn             its server came back with another definition; nothing was sent
+│   └── ServerMovedOn             it is another one than when the call looked it up; nothing was sent
 ├── ToolPending                   a person has to approve the tool first
 ├── ToolQuarantined               the tool's definition looks hostile: a person has to look at it first
 ├── ConfirmationRequired          a person has to agree to the call, and this client can't ask one
@@ -148,7 +148,10 @@ class ToolChanged(ToolcribError):
 
 
 class ServerMovedOn(ToolChanged):
-    """The server, started for a call, does not define the tool as it did when the call looked it up; nothing was sent."""
+    """The tool is another one, or off, than when the call looked it up: its server came back, or a person thought about it.
+
+    Nothing was sent.
+    """
 
 
 class ToolPending(ToolcribError):

@@ -239,11 +239,14 @@ class Gateway:
         return self._listed(self._view.servers(caller), caller, include_disabled=include_disabled)
 
     async def get_tool_details(self, server: str, tool: str, *, caller: Caller = LIBRARY) -> ToolDetails | None:
-        """How to call a tool, or None where there is no such tool; raises where a person has to look at it first."""
+        """How to call a tool, or None where there is no such tool.
+
+        Raises where a person has to look at it first, or the caller has no right to it.
+        """
         visible = await self._find(*split_id(server, tool), caller)
         if visible is None:
             return None
-        if visible.availability.hides_words:
+        if visible.availability.hides_words or not visible.availability.is_there:
             raise missing(self._view, *split_id(server, tool), caller)
         learnt = await asyncio.to_thread(self._view.known_shape, visible) if self.settings.learn_shapes else None
         # Loaded only now: the language of types comes with it, and most questions are about calls and searches.

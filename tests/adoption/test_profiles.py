@@ -55,6 +55,20 @@ def test_adopt_makes_a_profile_of_what_a_client_had_and_release_takes_it_back(
     assert {file: file.read_bytes() for file in before} == before
 
 
+def test_a_server_that_gets_another_name_has_it_in_a_list_of_servers_too(home: Home) -> None:
+    home.own.parent.mkdir(parents=True, exist_ok=True)
+    home.own.write_text("discovery:\n  servers:\n  - {name: mine, command: mine}\n")
+    home.give("cursor", b"""{"mcpServers": {"notes": {"command": "notes"}}}""")
+    home.give("claude-desktop", b"""{"mcpServers": {"notes": {"command": "other-notes"}}}""")
+
+    assert home.run("adopt", "--profiles", "--yes") == 0
+
+    settings = load_settings()
+    allowed = {profile.servers for profile in settings.profiles.values()}
+    assert {server.name for server in settings.servers} == {"mine", *(name for (name,) in allowed if name)}
+    assert len(settings.servers) == 3
+
+
 def test_the_lists_of_tools_that_a_client_had_are_in_its_profile(home: Home) -> None:
     home.give("cursor", LISTS)
 

@@ -178,3 +178,13 @@ def test_a_hostile_tool_can_be_reviewed_inspected_and_run_without_harm(machine: 
 
 def _check_harmless(shown: str) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", shown)
+
+
+def test_a_terminal_that_a_server_has_made_itself_is_no_person(machine: Machine) -> None:
+    machine.workshop("friendly", more="toolRules: [{pattern: [ping], confirm: true}]\n")
+
+    refused = run_on_terminal("execute", "friendly", "ping", env={"TOOLCRIB_INSIDE": "1"})
+
+    assert refused.code != 0
+    assert "CONFIRMATION_REQUIRED" in refused.out
+    assert "Run it:" not in refused.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.config.conftest import Machine, write
 from toolcrib.config.launching import ready_launch
-from toolcrib.config.project_files import PROJECT_FILES
+from toolcrib.config.project_files import PROJECT_FILES, is_project_file
 from toolcrib.config.settings import Settings, UntrustedFile
 from toolcrib.errors import NeedsConfiguration
 from toolcrib.model.server import Origin, RemoteLaunch, ServerSpec, StdioLaunch
@@ -68,6 +69,32 @@ def test_a_link_to_what_was_trusted_in_another_folder_is_not_trusted(machine: Ma
     assert names(machine.load()) == ["a"]
     machine.cwd = other
     assert names(machine.load()) == ["a"]
+
+
+@pytest.mark.parametrize("link", [".vscode/mcp.json", ".cursor/mcp.json", "toolcrib.json", "anygpt.config.json"])
+def test_a_link_that_has_what_was_trusted_read_in_another_way_is_not_trusted(machine: Machine, link: str) -> None:
+    """Who trusts `.mcp.json` is shown `mcpServers`, and nothing that the same file says to others."""
+    unseen = {"servers": {"unseen": {"command": "y"}}, "discovery": {"servers": {"unseen": {"command": "y"}}}}
+    file = write(machine.cwd / ".mcp.json", json.dumps({"mcpServers": {"seen": {"command": "x"}}, **unseen}))
+    (machine.cwd / link).parent.mkdir(exist_ok=True)
+    (machine.cwd / link).symlink_to(file)
+    machine.trusted.trust(file)
+
+    assert names(machine.load()) == ["seen"]
+
+
+@pytest.mark.parametrize("name", [".cursor", ".vscode"])
+def test_a_project_may_be_a_folder_that_is_called_like_that_of_a_client(machine: Machine, name: str) -> None:
+    folder = machine.cwd / name
+    entry = {"command": "run-me", "args": ["${workspaceFolder}"]}
+    file = write(folder / ".mcp.json", json.dumps({"mcpServers": {"local": entry}}))
+    assert is_project_file(file)
+    inside = replace(machine, cwd=folder)
+    inside.trusted.trust(file)
+    launch = inside.load().servers[0].launch
+
+    assert isinstance(launch, StdioLaunch)
+    assert launch.args == (str(folder),)
 
 
 def test_a_file_that_is_no_json_waits_like_any_other_and_costs_itself_alone(machine: Machine) -> None:

@@ -81,3 +81,12 @@ def test_a_name_of_ours_makes_no_tool_milder() -> None:
 def test_to_read_a_resource_or_get_a_prompt_changes_nothing() -> None:
     assert Tool.item("files", "resource", {"uri": "file:///delete", "name": "delete"}).effect == "read"
     assert Tool.item("files", "prompt", {"name": "delete_all"}).effect == "read"
+
+
+def test_what_a_tool_does_on_another_server_does_not_depend_on_who_asked_before() -> None:
+    """Two entries may start the same server, and the one that was not read has its tools under its own name."""
+    read = Tool.from_mcp("github", tool("github_get_issue"))
+    before = read.renamed(server="tracker", name="github_get_issue").effect
+    assert read.effect == "read"
+
+    assert read.renamed(server="tracker", name="github_get_issue").effect == before == "write"

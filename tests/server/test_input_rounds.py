@@ -18,7 +18,7 @@ from tests.gateways import read_counter
 from toolcrib.config.paths import Paths
 from toolcrib.gateway import Gateway
 from toolcrib.model.call import CallEvent, Progress
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import Caller, Rights
 from toolcrib.server import parked_calls
 from toolcrib.server.input_rounds import ModernClient
 from toolcrib.server.meta_tools import MetaTools
@@ -67,11 +67,16 @@ class Door:
         return self._gateway
 
     async def call(
-        self, tool: str = "ask", server: str = "files", given: Mapping[str, Any] | None = None, **more: Any
+        self,
+        tool: str = "ask",
+        server: str = "files",
+        given: Mapping[str, Any] | None = None,
+        meta_tool: str = "execute_tool",
+        **more: Any,
     ) -> dict[str, Any]:
         """Each member of the answer to one request, decoded."""
         arguments = msgspec.json.encode({"server": server, "tool": tool, "arguments": given or {}})
-        members = await self.meta_tools.call("execute_tool", arguments, request(**more))
+        members = await self.meta_tools.call(meta_tool, arguments, request(**more))
         return {name: msgspec.json.decode(value) for name, value in members.items()}
 
     async def answer(self, asked: Mapping[str, Any], answers: Mapping[str, Any] | None = None, **more: Any) -> Any:
@@ -151,12 +156,14 @@ async def test_what_is_not_answered_is_asked_again(answers: dict[str, Any]) -> N
         {"tool": "other"},
         {"server": "other"},
         {"given": {"path": "/"}},
+        {"caller": replace(AGENT, rights=Rights(read_only=True, label="profile look"))},
+        {"meta_tool": "execute_read_only"},
     ],
     ids=str,
 )
 async def test_a_state_of_one_call_is_of_no_use_for_another(other: dict[str, Any]) -> None:
     server = Asking()
-    async with door(server) as client:
+    async with door(server, read_only_tool=True) as client:
         asked = await client.call()
         with pytest.raises(RpcError) as refused:
             await client.answer(asked, **other)

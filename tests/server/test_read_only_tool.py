@@ -13,7 +13,8 @@ from tests.fakes import FakeServer, tool
 from tests.gateways import read_counter
 from tests.items import library
 from tests.server.agent_tokens import compact, count
-from toolcrib.model.caller import Caller
+from toolcrib.model.caller import Caller, Rights
+from toolcrib.model.tool_rule import ToolRule
 from toolcrib.server.definitions import META_TOOL_NAMES, META_TOOLS, offered_tools
 from toolcrib.server.meta_tools import MetaTools
 from toolcrib.server.protocol import build_server
@@ -60,6 +61,25 @@ async def test_it_runs_what_only_reads_and_nothing_else(mode: str) -> None:
     assert (resource, proposed, written) == ("OK", "TOOL_DISABLED", "OK")
     assert "use execute_tool" in json.loads(getattr(refused.content[0], "text", ""))["error"]["hint"]
     assert [name for name, _ in server.calls] == ["get_file", "query", "write_file"]
+
+
+async def test_nobody_is_sent_to_another_name_that_would_not_run_it_either() -> None:
+    token = Request(Caller("agent", rights=Rights(read_only=True, label="token ci")))
+    rules = (ToolRule(("get_file",), None, False),)
+    hints = []
+    async with read_counter(files(), read_only_tool=True, tool_rules=rules) as gateway:
+        for request, name in (
+            (token, "write_file"),
+            (Request(Caller()), "get_file"),
+            (Request(Caller()), "write_file"),
+        ):
+            asked = json.dumps({"server": "files", "tool": name, "arguments": {}}).encode()
+            answer = await MetaTools(gateway).call("execute_read_only", asked, request)
+            error = json.loads(json.loads(bytes(answer["content"]))[0]["text"])["error"]
+            assert error["code"] == "TOOL_DISABLED"
+            hints.append("use execute_tool" in error["hint"])
+
+    assert hints == [False, False, True]
 
 
 async def test_it_is_not_there_unless_it_is_wanted() -> None:

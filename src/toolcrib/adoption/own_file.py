@@ -186,7 +186,10 @@ class OwnFile:
         listed = holder.get(key)
         if isinstance(listed, list) and listed:
             many = enumerate(entries.items(), len(listed))
-            return [Put((*way, key, number), {"name": name, **entry}) for number, (name, entry) in many]
+            # In a list an entry is called what its `name` says, which in a map is its title.
+            return [
+                Put((*way, key, number), {"name": name, **entry} | {"name": name}) for number, (name, entry) in many
+            ]
         fresh: list[Change] = [Drop((*way, key))] if isinstance(listed, list) else []
         return [*fresh, *(Put((*way, key, name), dict(entry)) for name, entry in entries.items())]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 from toolcrib.calls.chain import CallTool
@@ -22,9 +22,16 @@ class Confirm:
     """Asks the client that calls; where nobody can be asked the call is refused, and the answer says what to do."""
 
     def __init__(
-        self, mode: Callable[[], Mode], answer_seconds: Callable[[], float], monotonic: Callable[[], float]
+        self,
+        mode: Callable[[], Mode],
+        answer_seconds: Callable[[], float],
+        monotonic: Callable[[], float],
+        *,
+        look_again: Callable[[ToolCall], Awaitable[None]],
     ) -> None:
         self._mode = mode
+        # Raises where the call may not be sent any more, or is for another definition by now.
+        self._look_again = look_again
         self._answer_seconds = answer_seconds
         self._consents = Consents()
         self._rounds = ConfirmedRounds(monotonic)
@@ -47,7 +54,7 @@ class Confirm:
         return is_asked_about(target.tool.effect, target.spec.confirm or self._mode())
 
     async def _ask(self, call: ToolCall, target: Target, consent: Consent) -> None:
-        """Return once a person has agreed; raises ConfirmationRequired or CallDeclined."""
+        """Return once a person has agreed; raises ConfirmationRequired, CallDeclined or ServerMovedOn."""
         # A call that goes on after an interim result was agreed to when it began.
         goes_on = self._rounds.take(consent, call)
         if not (goes_on or call.is_confirmed or (consent in self._consents and call.caller.session)):
@@ -56,6 +63,8 @@ class Confirm:
                 _refuse(call, target)
             if await self._answer(client, call, target) == SESSION:
                 self._consents.add(consent)
+            # Thinking takes a while: the tool may have changed meanwhile, or be off.
+            await self._look_again(call)
         call.notes.decision = "confirmed"
 
     async def _answer(self, client: Conversation, call: ToolCall, target: Target) -> str:

@@ -17,8 +17,10 @@ from toolcrib.errors import (
 )
 from toolcrib.model.call import Target, ToolCall, ToolResult
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.workspace.catalog_view import CatalogView
 from toolcrib.workspace.lookup import admitted
+from toolcrib.workspace.readable import found
 
 # As long as a server may take to start.
 DECLARED_SECONDS = 60.0
@@ -58,6 +60,19 @@ class ResolveTool:
             # Nothing was sent. The server is read now, and the tool may be another one, or none that may be used.
             return await call_next(await self._resolved(call))
 
+    async def again(self, call: ToolCall) -> None:
+        """Raise ServerMovedOn where a call that waited would not go to what was found for it any more; it is looked up anew then."""
+        target = call.target
+        if target is None:
+            return
+        if target.spec is not None:
+            await self._make_known(call, target.spec)
+        if not _is_same(found(self._view, call.server, target.tool.name, call.caller), target):
+            raise ServerMovedOn(
+                f"{target.tool.id} was not run: it has changed while the call waited.",
+                hint="Look it up again with get_tool_details.",
+            )
+
     async def _resolved(self, call: ToolCall) -> ToolCall:
         spec = self._view.spec_for(call.server, call.caller)
         if spec is not None:
@@ -69,15 +84,15 @@ class ResolveTool:
 
     async def _make_known(self, call: ToolCall, spec: ServerSpec) -> None:
         """Have the server read, unless its entry says all that is needed to call the tool."""
-        found = self._view.find(call.server, call.tool)
-        if found is not None and found.availability.is_unreviewed:
+        known = self._view.find(call.server, call.tool)
+        if known is not None and known.availability.is_unreviewed:
             # It may have gone back to what it was; nobody else looks, since nobody can call it.
             self._readings.expire_older(spec, LOOK_AGAIN_SECONDS)
         if self._view.is_launched_differently(call.server):
             await self._read_other_launch(spec)
-        elif found is None or found.is_fallback or self._view.was_read(call.server):
+        elif known is None or known.is_fallback or self._view.was_read(call.server):
             await self._readings.need(spec)
-        elif not found.tool.accepts:
+        elif not known.tool.accepts:
             await self._read_declared(spec)
         failure = self._readings.unread_failure(spec)
         if failure is not None and self._view.find(call.server, call.tool) is None:
@@ -101,3 +116,11 @@ class ResolveTool:
                 await self._readings.need(spec)
         if isinstance(failure := self._readings.unread_failure(spec), _UNREACHABLE):
             raise failure
+
+
+def _is_same(now: VisibleTool | None, target: Target) -> bool:
+    """Whether what is found now may be called, and is what was found before."""
+    if now is None or not now.enabled:
+        return False
+    launch_key = now.tool.server if now.spec is None else now.spec.launch_key
+    return (now.tool.fingerprint, launch_key) == (target.tool.fingerprint, target.launch_key)

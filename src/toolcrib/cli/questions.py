@@ -13,6 +13,7 @@ from toolcrib.cli.form_fields import NotAnAnswer, choices_of, label_of, value_of
 from toolcrib.cli.surroundings import Surroundings
 from toolcrib.cli.terminal import Terminal
 from toolcrib.cli.typed_lines import TypedLines
+from toolcrib.config.inside import depth_of
 from toolcrib.model.asking import Question
 from toolcrib.model.clean_text import clean
 
@@ -24,9 +25,9 @@ _DECLINED = {"action": "decline"}
 
 
 def terminal_questions(here: Surroundings, err: Terminal, *, as_json: bool) -> TerminalQuestions | None:
-    """Whoever answers at this terminal; None where a program reads and writes."""
+    """Whoever answers at this terminal; None where a program reads and writes, as at one that a server has made itself."""
     stdin = here.stdin
-    if as_json or stdin is None or not stdin.isatty() or not err.stream.isatty():
+    if as_json or depth_of(here.env) or stdin is None or not stdin.isatty() or not err.stream.isatty():
         return None
     return TerminalQuestions(TypedLines(stdin.fileno()), err, here.folder or Path.cwd())
 

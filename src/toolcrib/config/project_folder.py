@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_FOLDERS_OF_CLIENTS = (".cursor", ".vscode")
+_BELOW_IT = frozenset({(".cursor", "mcp.json"), (".vscode", "mcp.json")})
 
 
 def project_folder(file: Path) -> Path:
-    """The folder of the project; some clients keep their file one level below it."""
-    return file.parent.parent if file.parent.name in _FOLDERS_OF_CLIENTS else file.parent
+    """The folder of the project; some clients keep their file one level below it, where other files are in a project of their own."""
+    return file.parent.parent if (file.parent.name, file.name) in _BELOW_IT else file.parent

@@ -106,14 +106,22 @@ def _read_agreement(value: object) -> Agreement | None:
 def trusted_name(path: Path) -> str:
     """The name under which a file is trusted: where it really is.
 
-    A link into another folder has a name of its own: there the same words may start other programs.
+    A link into another folder has a name of its own: there the same words may start other programs. So has one that has them
+    read in another way: who was shown what `.mcp.json` gives to one client was not shown what it says to another one.
     """
     try:
-        real, folder = path.resolve(), project_folder(path.absolute())
-        is_at_home = project_folder(real) == folder.resolve()
-        return str(real if is_at_home else folder.resolve() / path.absolute().relative_to(folder))
+        here = path.absolute()
+        real, folder = path.resolve(), project_folder(here)
+        is_the_same = project_folder(real) == folder.resolve() and _way_to_read(real) == _way_to_read(here)
+        return str(real if is_the_same else folder.resolve() / here.relative_to(folder))
     except (OSError, ValueError, RuntimeError):
         return str(path)  # no file can be reached under this name, so none was ever trusted under it
+
+
+def _way_to_read(file: Path) -> str:
+    """What decides what a file says: its whole name, or for files of our own only how it ends."""
+    is_anothers = file.name.endswith("mcp.json") or file.name.startswith("anygpt.config.")
+    return file.relative_to(project_folder(file)).as_posix() if is_anothers else file.suffix
 
 
 def _digest(content: bytes) -> str:

@@ -198,23 +198,25 @@ def _chain(engine: Engine, workspace: Workspace, steps: _SharedSteps, call_tool:
         stated = None if target is None or target.spec is None else target.spec.call_seconds(target.upstream_name)
         return stated or workspace.settings.call_timeout_seconds
 
+    resolve = ResolveTool(
+        workspace.view, engine.refresher, declared_seconds=lambda: workspace.settings.startup_timeout_seconds
+    )
     return build_chain(
         [
             steps.audit,  # outermost: refusals are recorded too
             engine.running_calls,
             # Before the tool is looked for: a server that wants a sign-in tells nobody its tools.
             OfferSignIn(engine.session_sign_ins, spec_of, answer_seconds),
-            ResolveTool(
-                workspace.view,
-                engine.refresher,
-                declared_seconds=lambda: workspace.settings.startup_timeout_seconds,
-            ),
+            resolve,
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             FillTemplate(workspace.view),
             WatchDataFlows(lambda: engine.settings.on_mix),
             # Before all limits: whoever thinks about it holds no place.
             Confirm(
-                lambda: stricter(workspace.settings.confirm, engine.settings.confirm), answer_seconds, time.monotonic
+                lambda: stricter(workspace.settings.confirm, engine.settings.confirm),
+                answer_seconds,
+                time.monotonic,
+                look_again=resolve.again,
             ),
             FlagResults(lambda: engine.settings.scan_results, _hostile_words),
             ItemResults(),

@@ -58,6 +58,9 @@ class Tool:
         """The same definition under other names."""
         other = copy(self)
         vars(other).update(server=server, name=name)
+        # What is told by the names is another question now, whether or not it was asked before.
+        for told_by_names in ("effect", "data_flows"):
+            vars(other).pop(told_by_names, None)
         return other
 
     @cached_property

@@ -57,7 +57,8 @@ class InputRounds:
     ) -> Members:
         """The answer to one request: the tool's result, or what the client has to find out first."""
         who = (caller.key, caller.session)
-        binding = partial(self._binding, asked, who)
+        # Whoever may do other things than when the call began, as under `execute_read_only`, does not go on with it.
+        binding = partial(self._binding, asked, (*who, *caller.rights.labels))
         state = None if client.state is None else self._states.open(client.state, binding())
         if state is not None and state.kind == "parked":
             answer = await self.parked.go_on(state.value, client.responses, listener)
@@ -69,7 +70,7 @@ class InputRounds:
             return self._told(await running(away, listener), asked, binding)
         return self._told(await self.parked.run(who, away, running, listener), asked, binding)
 
-    def _binding(self, asked: ExecutionRequest, who: tuple[str, str]) -> bytes:
+    def _binding(self, asked: ExecutionRequest, who: tuple[str, ...]) -> bytes:
         """What a state is good for: nobody agreed to the same call with other arguments."""
         arguments = msgspec.json.encode(asked.arguments, order="sorted").decode()
         return binding_of(*who, self._gateway.launch_key(asked.server), asked.server, asked.tool, arguments)

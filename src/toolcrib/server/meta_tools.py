@@ -191,11 +191,7 @@ class MetaTools:
     ) -> Members:
         call = request.call(asked, client, listener, given)
         outcome = await self._gateway.execute(call)
-        if (
-            outcome.error is not None
-            and outcome.error.code == ToolDisabled.code
-            and _READ_ONLY in call.caller.rights.parts
-        ):
+        if outcome.error is not None and _is_off_for_its_name(outcome.error, call.caller.rights):
             outcome = replace(outcome, error=replace(outcome.error, hint=_USE_EXECUTE_TOOL))
         if outcome.error is not None and (error := rpc_error_for(outcome.error, call)) is not None:
             raise error
@@ -270,6 +266,11 @@ class MetaTools:
     def _missing(self, server: str, tool: str, caller: Caller) -> Members:
         error = ExecutionError.of(self._gateway.missing(server, tool, caller=caller), server, tool)
         return render.text_result(failure_json(error), is_error=True)
+
+
+def _is_off_for_its_name(error: ExecutionError, rights: Rights) -> bool:
+    """Whether a tool is refused because of the name it was run by; what rules or a token refuse no other name runs either."""
+    return error.code == ToolDisabled.code and _READ_ONLY in rights.parts and f": {EXECUTE_READ_ONLY} " in error.message
 
 
 def _failed(name: str, error: ToolcribError) -> RpcError:
