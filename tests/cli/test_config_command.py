@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.machine import CONFIG, TOOLS, Machine, check_golden, eventually
+from tests.fakes import tool
 from toolcrib.catalog.store import GatewayRow
 from toolcrib.engine.gateway_rows import ask_to_reload, running_gateways
 from toolcrib.storage.sqlite import SqliteCatalog
@@ -53,6 +54,27 @@ def test_a_valid_configuration_is_exit_0_and_rules_are_reviewed(seeded: Machine)
     assert "✓ The configuration is valid, with" in ran.out
     assert "rule 4 (database:*) matches no known tool" in ran.out
     assert seeded.run("config", "validate", "--json").json["valid"] is True
+
+
+def test_what_a_profile_names_and_nothing_is_called_is_warned_of(machine: Machine) -> None:
+    machine.configure(
+        """
+        servers: {files: {command: never-started}}
+        profiles:
+          typed: {servers: [files, flies], tags: [reading], toolRules: [{pattern: ['delte_*'], enabled: false}]}
+          well: {servers: ['f*'], toolRules: [{pattern: ['delete_*'], enabled: false}]}
+        """
+    )
+    machine.fill({"files": [tool("read_file"), tool("delete_file")]})
+    ran = machine.run("config", "validate", "--json")
+    assert (ran.code, ran.json["warnings"]) == (
+        0,
+        [
+            "profile typed: no server is called flies",
+            "profile typed: no known tool has the tag reading",
+            "profile typed: rule 1 (delte_*) matches no known tool",
+        ],
+    )
 
 
 def test_every_problem_is_printed_with_its_place_in_the_file(machine: Machine) -> None:

@@ -106,13 +106,6 @@ def test_a_list_on_the_entry_can_only_take_away() -> None:
     assert [visible.enabled for visible in shop.view.tools("files").values()] == [True, False]
 
 
-def test_rules_that_surprise_are_reported_over_the_tools_known() -> None:
-    shop = Showroom(rules=[ToolRule(("*nothing*",), None, True, ())])
-    shop.save(tool("read"))
-
-    assert any("nothing" in warning for warning in shop.view.warnings)
-
-
 # -- the built-in server
 
 

@@ -237,7 +237,7 @@ class OpenWorkspace:
     def _tell_of_shadowed_rules(self) -> None:
         """Only without deny first can a rule that allows outdo one that denies: said once the tools are known."""
         if self._workspace.settings.rule_precedence != "deny":
-            for warning in self._workspace.view.warnings:
+            for warning in self._workspace.warnings():
                 log.warning("%s", warning)
 
 

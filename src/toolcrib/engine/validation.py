@@ -41,6 +41,6 @@ def validate_config(config: str | Path | None = None, *, env: Mapping[str, str] 
     except ConfigurationError as error:
         return ConfigCheck(None, error.problems)
     try:
-        return ConfigCheck(settings.file, settings.problems, (*settings.warnings, *looking.view.warnings))
+        return ConfigCheck(settings.file, settings.problems, (*settings.warnings, *looking.workspace.warnings()))
     finally:
         looking.close()

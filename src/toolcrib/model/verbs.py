@@ -24,10 +24,13 @@ CHANGING_VERBS = frozenset(
 )
 # Of these, what takes something away for good. `clear`, `format` and the like are as often harmless.
 DESTROYING_VERBS = frozenset(
-    "delete destroy drop erase force kill overwrite purge remove reset revoke rm terminate truncate uninstall unlink wipe".split()
+    """
+    del delete destroy drop erase expunge force kill nuke overwrite prune purge remove reset revoke rm rmdir shred terminate
+    truncate uninstall unlink wipe
+    """.split()
 )
 # The same where a name begins with them; further on they are things as often (`list_trash`, `find_empty_rooms`).
-_DESTROYING_FIRST = DESTROYING_VERBS | frozenset("discard empty trash".split())
+_DESTROYING_FIRST = DESTROYING_VERBS | frozenset("discard empty flush flushdb trash".split())
 # To check in, out or off is no checking.
 _CHECKING = frozenset({"in", "out", "off"})
 

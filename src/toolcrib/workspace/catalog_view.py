@@ -187,11 +187,9 @@ class CatalogView:
         key, name = visible.spec.launch_key, visible.upstream_name
         return self.catalog.known_shape(key, name, visible.tool.fingerprint)
 
-    @property
-    def warnings(self) -> list[str]:
-        """What the rules do that their author may not expect, over the tools known now."""
-        offered = ((name, (*self.tools(name), *self.items(name))) for name in self.specs)
-        return self.rules.check([(name, tool) for name, tools in offered for tool in tools])
+    def offered(self) -> dict[str, list[VisibleTool]]:
+        """Everything that each server has, with what nobody may use."""
+        return {name: [*self.tools(name).values(), *self.items(name).values()] for name in self.specs}
 
     def findings(self, server: str) -> list[tuple[str, Finding]]:
         """What is odd or hostile in what a server offers, by public name."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from toolcrib.config.profiles import Profile, no_such_profile
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigurationError, Problem
 from toolcrib.model.caller import EVERYTHING, Rights
+from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.rules.rulebook import RuleBook
 
 
@@ -15,6 +18,7 @@ class ProfileRights:
     """The rights of each profile; raises ConfigurationError where a rule of one can't be read."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._everywhere = settings.profile
         self._by_name = {name: _rights(profile, settings) for name, profile in settings.profiles.items()}
         # Asked at each call, and the same as long as the settings are.
@@ -26,6 +30,21 @@ class ProfileRights:
         if known is None:
             known = self._combined[profile] = self._work_out(profile)
         return known
+
+    def warnings(self, offered: Mapping[str, Sequence[VisibleTool]]) -> list[str]:
+        """What a profile names and nothing known is called: a mistyped rule would keep nothing away."""
+        profiles = self._settings.profiles.values()
+        return [f"profile {one.name}: {said}" for one in profiles for said in self._idle(one, offered)]
+
+    def _idle(self, profile: Profile, offered: Mapping[str, Sequence[VisibleTool]]) -> Iterator[str]:
+        known = [visible for there in offered.values() for visible in there]
+        for pattern in profile.servers or ():
+            if offered and not any(fnmatchcase(server, pattern) for server in offered):
+                yield f"no server is called {pattern}"
+        for tag in profile.tags or ():
+            if known and not any(tag in visible.tags for visible in known):
+                yield f"no known tool has the tag {tag}"
+        yield from _rules(profile, self._settings).check([(one.tool.server, one.tool.name) for one in known])
 
     def _work_out(self, profile: str) -> Rights:
         names = dict.fromkeys(name for name in (self._everywhere, profile) if name)

@@ -57,6 +57,12 @@ class Workspace:
         self.view.configure(self._launched(settings), rules, self._overlay.reviewed)
         self._tell()
 
+    def warnings(self) -> list[str]:
+        """What rules and profiles do that their author may not expect, over the tools known now."""
+        offered = self.view.offered()
+        names = [(one.tool.server, one.tool.name) for there in offered.values() for one in there]
+        return [*self.view.rules.check(names), *self.profiles.warnings(offered)]
+
     def close(self) -> None:
         """Follow the catalog no longer."""
         self.view.catalog.stop_calling(self._tell)
