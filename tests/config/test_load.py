@@ -160,6 +160,16 @@ def test_the_same_server_twice_is_one_and_another_of_its_name_is_a_problem(machi
     settings = machine.load_text(text)
     assert [spec.launch for spec in settings.servers] == [StdioLaunch("x")]
     assert [problem.where for problem in settings.problems] == ["a"]
+    assert settings.warnings == ()
+
+
+def test_a_second_entry_that_says_more_of_the_same_server_is_told_of(machine):
+    text = "servers: [{name: a, command: x}, {name: a, command: x, denyTools: [drop]}]"
+    settings = machine.load_text(text)
+    assert [spec.deny_tools for spec in settings.servers] == [()]
+    [warning] = settings.warnings
+    assert warning.startswith("server 'a' of ")
+    assert warning.endswith("the first one counts")
 
 
 def test_the_gateways_own_name_is_reserved(machine):

@@ -31,6 +31,11 @@ HARMS, SPARES = {"destructiveHint": True}, {"destructiveHint": False}
         ("list_deleted_files", {}, "read"),
         ("", {}, "write"),
         ("run_query", READS, "read"),
+        # Whatever is sent to a database may change it.
+        ("query", {}, "write"),
+        ("query_database", {}, "write"),
+        ("query", READS, "read"),
+        ("query_docs", {}, "read"),
         ("get_issue", WRITES, "write"),
         ("get_issue", HARMS, "destructive"),
         ("get_issue", {**READS, **HARMS}, "destructive"),

@@ -30,6 +30,11 @@ def unique_servers(specs: Iterable[ServerSpec], findings: Findings) -> list[Serv
         first = kept.setdefault(spec.name, spec)
         if first.launch != spec.launch:
             findings.skip(spec.name, "expected a name of its own, found a second server of this name", spec.origin.file)
+        elif first != spec:
+            # The second may be the one that was meant to keep tools away.
+            findings.warn(
+                f"server '{spec.name}' of {spec.origin.file} is there twice and not the same: the first one counts"
+            )
     return list(kept.values())
 
 

@@ -33,6 +33,8 @@ DESTROYING_VERBS = frozenset(
 _DESTROYING_FIRST = DESTROYING_VERBS | frozenset("discard empty flush flushdb trash".split())
 # To check in, out or off is no checking.
 _CHECKING = frozenset({"in", "out", "off"})
+# What is sent to a database may as well be a DROP TABLE.
+_DATABASES = frozenset({"sql", "db", "database"})
 
 
 def destroys(name: str) -> bool:
@@ -56,7 +58,7 @@ def without_server(name: str, server: str) -> str:
 def name_refusal(name: str) -> str:
     """Why a tool of this name may change something; empty where the name says that it only reads."""
     first, *others = _words(name)
-    if first not in READING_VERBS:
+    if first not in READING_VERBS or (first == "query" and (not others or others[0] in _DATABASES)):
         return "its name does not say that it only reads"
     changing = next((word for at, word in enumerate(others) if _changes(word, first, is_object=at == 0)), "")
     return f"its name says that it may change things ({changing})" if changing else ""
