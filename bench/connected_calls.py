@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.calls import AT_ONCE, BATCH, ERAS, LARGE_BATCH, MEGABYTE, SMALL, WARM_UP, Lane, Lanes, in_turns, write_config
 from bench.driver import Era, Peer, connector, synthetic, toolcrib, toolcrib_environment
-from bench.process import cpu_seconds
+from bench.process import cpu_seconds, wait_until_idle
 from bench.ready_home import compile_package
 from bench.report import Figure, Report, arguments, batch_ratios, percentile, spread
 from bench.shared_home import shared_home
@@ -40,7 +40,11 @@ def open_lanes(era: Era) -> Iterator[tuple[Lanes, dict[str, int]]]:
             stack.enter_context(lane.peer).greet()
         for tool, given in (("echo", SMALL), ("blob", {"n": MEGABYTE})):
             in_turns(lanes, {name: lane.request(tool, given) for name, lane in lanes.items()}, WARM_UP)
-        yield lanes, {ALONE: alone.pid, SHARED: shop.engine()}
+        workers = {ALONE: alone.pid, SHARED: shop.engine()}
+        # Each makes its search index once, after its start; no call has to pay for it.
+        for pid in workers.values():
+            wait_until_idle(pid)
+        yield lanes, workers
 
 
 def add_ratio(report: Report, name: str, ratios: Sequence[float]) -> None:
