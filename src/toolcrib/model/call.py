@@ -135,6 +135,8 @@ _BESIDE_TEXT = len('[{"type":"text","text":}]')
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _kinds = msgspec.json.Decoder(list[_Kind]).decode
 _text_blocks = msgspec.json.Decoder(list[_Text]).decode
+# Stops at the second block, however many there are.
+_single_block = msgspec.json.Decoder(tuple[_Text]).decode
 _open_blocks = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
@@ -227,6 +229,12 @@ class ToolResult:
         block = self.only_block
         return bytes(block["text"]) if bytes(block.get("type", b"")) == b'"text"' and "text" in block else None
 
+    @property
+    def is_one_text(self) -> bool:
+        """Whether the content is a single text, as most is."""
+        block = self.only_block
+        return bytes(block.get("type", b"")) == b'"text"' and bytes(memoryview(block.get("text", b""))[:1]) == b'"'
+
     @cached_property
     def only_block(self) -> Mapping[str, msgspec.Raw]:
         """The members of the single block, each still undecoded; none where there is not exactly one block, or much beside its text."""
@@ -269,12 +277,12 @@ def _decoded(text: bytes | msgspec.Raw) -> Any:
 
 
 def _one_large_text(content: bytes | msgspec.Raw) -> list[dict[str, msgspec.Raw]]:
-    """The block of large content that is one, with little beside its text."""
-    blocks = _text_blocks(content)
-    beside = len(content) - len(blocks[0].text) if len(blocks) == 1 else 0
-    if beside == _BESIDE_TEXT and blocks[0].type == "text":
-        return [{"type": _TEXT, "text": blocks[0].text}]
-    return _open_blocks(content) if 0 < beside <= SMALL_BYTES else []
+    """The block of large content, with little beside its text; raises DecodeError where there is not exactly one."""
+    (block,) = _single_block(content)
+    beside = len(content) - len(block.text)
+    if beside == _BESIDE_TEXT and block.type == "text":
+        return [{"type": _TEXT, "text": block.text}]
+    return _open_blocks(content) if beside <= SMALL_BYTES else []
 
 
 def _whole_number(digits: str) -> float:

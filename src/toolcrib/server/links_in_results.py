@@ -35,7 +35,7 @@ _message = msgspec.json.Decoder(_Message).decode
 
 def links_in(result: ToolResult) -> Iterator[str]:
     """In its content blocks, and in the messages of a prompt."""
-    if _LINK not in bytes(result.raw):
+    if _is_text_alone(result) or _LINK not in bytes(result.raw):
         return
     for block in (*_items_of(result, "content"), *_contents_of_messages(result)):
         try:
@@ -44,6 +44,11 @@ def links_in(result: ToolResult) -> Iterator[str]:
             continue
         if found.type == "resource_link" and isinstance(uri := small_value(found.uri, _MOST_ADDRESS_BYTES), str):
             yield uri
+
+
+def _is_text_alone(result: ToolResult) -> bool:
+    # Found out before, and quicker than looking through a megabyte of it.
+    return result.is_one_text and "messages" not in result.members
 
 
 def _contents_of_messages(result: ToolResult) -> Iterator[Raw]:

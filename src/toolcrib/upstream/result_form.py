@@ -52,7 +52,7 @@ def _excess_of(result: ToolResult, kind: ItemKind) -> str:
         return f"what is no result yet has more than {MOST_INTERIM_BYTES} bytes" if too_much else ""
     if kind != "tool":
         return f"it holds more than {MOST_VALUES} values" if holds_more_values(result.raw) else ""
-    if has_few(result.raw, b"{"):
+    if has_few(result.raw, b"{") or result.is_one_text:
         return ""
     try:
         too_many = count_of_objects(result.members.get("content", b"[]")) > MOST_BLOCKS
@@ -68,7 +68,7 @@ def _fault_of_form(result: ToolResult) -> str:
     # Some servers write null for what they leave out, and many clients read it so.
     if "_meta" in members and not bytes(members["_meta"]).startswith((b"{", b"null")):
         return "_meta is no object"
-    if _is_one_text(result):
+    if result.is_one_text:
         return ""
     try:
         blocks = _blocks(members.get("content", b"[]"))
@@ -80,8 +80,3 @@ def _fault_of_form(result: ToolResult) -> str:
                 return f"a content block of type {block.type[:32]!r} is incomplete"
     return ""
 
-
-def _is_one_text(result: ToolResult) -> bool:
-    """Whether the content is a single text, which most are; whoever shapes the answer has to find that out as well."""
-    block = result.only_block
-    return bytes(block.get("type", b"")) == b'"text"' and bytes(memoryview(block.get("text", b""))[:1]) == b'"'
