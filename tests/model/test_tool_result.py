@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.model.call import ToolResult
+from toolcrib.model.large_json import SMALL_BYTES
 
 
 @pytest.mark.parametrize("raw", [b"[]", b'"x"', b"7", b"null", b"", b"{", b"[" * 100_000])
@@ -68,3 +69,30 @@ def test_any_object_can_be_looked_at(data: dict[str, Any]) -> None:
     assert all(isinstance(block, dict) for block in result.content)
     if data.get("structuredContent") is not None:
         assert result.value == data["structuredContent"]
+
+
+_LONG = "x:" * SMALL_BYTES
+_BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            {"type": "text", "text": "short"},
+            {"type": "text", "text": _LONG},
+            {"type": "text", "text": _LONG, "annotations": {"audience": ["user"]}},
+            {"type": "text", "text": None},
+            {"type": "text"},
+            {"type": "image", "data": _LONG, "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file:///a", "name": _LONG},
+            {"text": _LONG},
+            "text",
+        ]
+    ),
+    max_size=3,
+)
+
+
+@given(_BLOCKS)
+def test_content_of_any_size_is_one_text_where_it_is_a_single_text_block(blocks: list[Any]) -> None:
+    is_one = len(blocks) == 1 and blocks[0] != "text" and blocks[0].get("type") == "text"
+    expected = is_one and isinstance(blocks[0].get("text"), str)
+
+    assert ToolResult(json.dumps({"content": blocks}).encode()).is_one_text is expected

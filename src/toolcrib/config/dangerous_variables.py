@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from toolcrib.model.server import Launch, StdioLaunch
 
 # Variables that decide which code a program loads or runs beside its own, or where a runtime fetches it from.
-_DANGEROUS = re.compile(
-    r"""PATH|HOME|SHELL|IFS|ENV|BASH_(ENV|FUNC_.*)|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|ZDOTDIR|COMSPEC|PATHEXT|PSMODULEPATH
+_DANGEROUS = r"""
+      PATH|HOME|SHELL|IFS|ENV|BASH_(ENV|FUNC_.*)|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|ZDOTDIR|COMSPEC|PATHEXT|PSMODULEPATH
       | USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|XDG_(CONFIG|DATA)_\w+
       | LD_\w+|DYLD_\w+|GCONV_PATH|GLIBC_TUNABLES|APPINIT_DLLS
       | NODE_(OPTIONS|PATH|EXTRA_CA_CERTS|TLS_\w+)|ELECTRON_RUN_AS_NODE|BUN_OPTIONS|DENO_(DIR|TLS_CA_STORE|CERT)
@@ -21,16 +22,20 @@ _DANGEROUS = re.compile(
       | (SSH|SUDO)_ASKPASS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESS(OPEN|CLOSE)
       | NPM_CONFIG_\w+|UV_\w+|PIP_\w+|NUGET_\w+|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS\w*)
       | SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|OPENSSL_(CONF|MODULES|ENGINES)|(HTTP|HTTPS|ALL|NO)_PROXY|HOSTALIASES
-      | TOOLCRIB_\w*""",
-    re.VERBOSE | re.IGNORECASE,
-)
+      | TOOLCRIB_\w*"""
 
 
 def dangerous_variables(names: Iterable[str]) -> list[str]:
     """Those of the names that an entry of a stranger may not set."""
-    return [name for name in names if _DANGEROUS.fullmatch(name)]
+    return [name for name in names if _dangerous().fullmatch(name)]
 
 
 def set_by(launch: Launch) -> list[str]:
     """The variables of this kind that a launch sets."""
     return dangerous_variables(launch.env) if isinstance(launch, StdioLaunch) else []
+
+
+@cache
+def _dangerous() -> re.Pattern[str]:
+    # When it is first needed: it takes a millisecond to compile, and most starts read no entry of a stranger.
+    return re.compile(_DANGEROUS, re.VERBOSE | re.IGNORECASE)

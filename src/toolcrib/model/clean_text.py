@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from toolcrib.model.hidden_characters import HIDDEN, JOINERS, MISPLACED_JOINER, MISPLACED_SELECTOR, SELECTORS
@@ -13,16 +14,13 @@ REPLACEMENT = "\ufffd"
 _COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 _LINE_END = re.compile(r"\r\n")
 _ANY_LINE_END = re.compile(r"\r\n|\r")
-# Joiners and variation selectors belong to emoji and some scripts; anywhere else they only hide something.
-_UNSAFE = re.compile(f"[{HIDDEN}]|{MISPLACED_SELECTOR}|{MISPLACED_JOINER}")
-_UNSAFE_IN_JSON = re.compile(f"[{HIDDEN}{JOINERS}{SELECTORS}]")
 
 
 def clean(text: str) -> str:
     """One line of foreign text that can do nothing but be read; what was hidden in it shows as a mark."""
     if _is_plain(text):
         return text
-    return _UNSAFE.sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text).replace("\n", " ").replace("\t", " "))
+    return _unsafe().sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text).replace("\n", " ").replace("\t", " "))
 
 
 def clean_lines(text: str) -> str:
@@ -30,14 +28,14 @@ def clean_lines(text: str) -> str:
     if _is_plain(text.replace("\n", "")):
         return text
     plain = _COLOUR_SEQUENCE.sub("", _LINE_END.sub("\n", text)).expandtabs(4)
-    return _UNSAFE.sub(REPLACEMENT, plain)
+    return _unsafe().sub(REPLACEMENT, plain)
 
 
 def clean_words(text: str) -> str:
     """Words for agents, of one line or several: only what could hide or steer is replaced; what shows stays as it is."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n")))
+    return _unsafe().sub(REPLACEMENT, _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n")))
 
 
 def cleaned(value: Any) -> Any:
@@ -71,14 +69,14 @@ def clean_output(written: bytes) -> str:
 
 def clean_json(text: str) -> str:
     """JSON text that means the same, with everything a terminal might obey written as an escape."""
-    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
+    return _unsafe_in_json().sub(lambda found: _json_escape(found[0]), text)
 
 
 def escape_unsafe(json_text: str) -> str:
     """JSON text that means the same, with everything that could hide or steer written as an escape; joined emoji stay."""
     if json_text.isascii() and "\x7f" not in json_text:  # JSON has no other control characters
         return json_text
-    return _UNSAFE.sub(lambda found: _json_escape(found[0]), json_text)
+    return _unsafe().sub(lambda found: _json_escape(found[0]), json_text)
 
 
 def _is_plain(text: str) -> bool:
@@ -89,3 +87,15 @@ def _is_plain(text: str) -> bool:
 def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+# Both take milliseconds to compile, and a start reads little that is not plain.
+@cache
+def _unsafe() -> re.Pattern[str]:
+    # Joiners and variation selectors belong to emoji and some scripts; anywhere else they only hide something.
+    return re.compile(f"[{HIDDEN}]|{MISPLACED_SELECTOR}|{MISPLACED_JOINER}")
+
+
+@cache
+def _unsafe_in_json() -> re.Pattern[str]:
+    return re.compile(f"[{HIDDEN}{JOINERS}{SELECTORS}]")

@@ -34,7 +34,8 @@ class Finding:
         return self.level == "latent"
 
 
-_SEPARATORS = re.compile(r"[^0-9a-z\u0080-\U0010ffff]+")
+# All of ASCII but digits and small letters.
+_SEPARATORS = re.compile(r"[\x00-/:-`{-\x7f]+")
 
 
 def bare_name(name: str) -> str:

@@ -79,4 +79,3 @@ def _fault_of_form(result: ToolResult) -> str:
             if bytes(memoryview(getattr(block, name))[:1]) != b'"':
                 return f"a content block of type {block.type[:32]!r} is incomplete"
     return ""
-
