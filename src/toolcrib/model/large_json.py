@@ -26,6 +26,8 @@ class _Known(msgspec.Struct):
     meta: Raw = msgspec.field(name="_meta", default=Raw(b""))
     is_error: Raw = msgspec.field(name="isError", default=Raw(b""))
     result_type: Raw = msgspec.field(name="resultType", default=Raw(b""))
+    ttl: Raw = msgspec.field(name="ttlMs", default=Raw(b""))
+    cache_scope: Raw = msgspec.field(name="cacheScope", default=Raw(b""))
 
 
 _NAMES = tuple(field.encode_name for field in msgspec.structs.fields(_Known))
