@@ -17,7 +17,7 @@ from toolcrib.config.dangerous_variables import set_by
 from toolcrib.config.names import nearest, slug
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
 from toolcrib.model.pin import PinKey
-from toolcrib.model.server import BUILT_IN_SERVER, Launch, ServerSpec
+from toolcrib.model.server import BUILT_IN_SERVER, Launch, ServerSpec, StdioLaunch
 from toolcrib.model.shell_words import shell_word
 
 EXPIRY_SECONDS = 168 * 3600.0
@@ -101,6 +101,7 @@ class Approvals:
     def propose(self, request: ProposalRequest, by: str) -> Proposal:
         """Enter a proposal as pending; one that waits already for the same launch is renewed instead."""
         _refuse_dangerous(request.launch)
+        request = replace(request, launch=_with_a_folder(request.launch))
         # Read once: each of them may hold megabytes of definitions.
         known = [proposal for proposal in self.all() if proposal.subject == "server"]
         server = self._free_name(request, known)
@@ -341,6 +342,11 @@ def _refuse_dangerous(launch: Launch) -> None:
             f"a proposed server may not set {', '.join(names)}: that can make programs run other code",
             hint="A person can add the server with `toolcrib add`.",
         )
+
+
+def _with_a_folder(launch: Launch) -> Launch:
+    """The launch bound to one folder: a person agrees to what it runs there, not in whatever folder a client works in."""
+    return replace(launch, cwd="~") if isinstance(launch, StdioLaunch) and not launch.cwd else launch
 
 
 def _is_other(launch: Launch | None, wanted: Launch) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,6 +17,7 @@ from toolcrib.approvals.proposal import Proposal
 from toolcrib.ccos.manifest import public_url
 from toolcrib.ccos.review import Review
 from toolcrib.config.endpoints import launch_from_endpoint
+from toolcrib.config.sharing import relative_paths
 from toolcrib.errors import ApprovalRefused, InvalidArguments, Problem, ToolcribError
 from toolcrib.masking.texts import cover_keys
 from toolcrib.model.call import ToolCall, ToolResult
@@ -28,6 +30,8 @@ MOST_PREVIEWS = 10
 NOT_RUN = "a command runs only after a person approves it, so its tools are not known yet"
 _FACTS = ("name", "title", "version", "websiteUrl")
 _MOST_FACT_CHARACTERS = 200
+# A shell would set a variable; here it would be the name of a program.
+_ASSIGNMENT = re.compile(r"\w+=")
 
 
 class UnapprovedReader(Protocol):
@@ -92,9 +96,16 @@ def _launch(endpoint: str) -> Launch:
         raise _wrong("variables are not allowed in it; name the one for its token in auth_env_var")
     if isinstance(launch, RemoteLaunch):
         _check_url(launch.url)
-    elif not launch.command.strip() or launch.command.startswith("-"):
-        raise _wrong("expected a command line that begins with the name of a program")
+    else:
+        _check_command(launch)
     return launch
+
+
+def _check_command(launch: StdioLaunch) -> None:
+    if not launch.command.strip() or launch.command.startswith("-") or _ASSIGNMENT.match(launch.command):
+        raise _wrong("expected a command line that begins with the name of a program")
+    if words := relative_paths(launch):
+        raise _wrong(f"write the whole path: {cover_keys(words[0])} is another place in another folder")
 
 
 def _check_url(url: str) -> None:

@@ -41,6 +41,12 @@ def minds_folder(spec: ServerSpec) -> bool:
     return any(map(_RELATIVE_PATH.search, given)) or not _is_known_not_to(launch)
 
 
+def relative_paths(launch: StdioLaunch) -> list[str]:
+    """Words of the command line that name another file in another folder."""
+    command = [launch.command] if _is_relative_file(launch.command) else []
+    return command + [word for word in launch.args if _RELATIVE_PATH.search(word)]
+
+
 def _is_known_not_to(launch: StdioLaunch) -> bool:
     program = program_name(launch.command)
     if program in CONTAINER_PROGRAMS:
