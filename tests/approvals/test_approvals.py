@@ -352,6 +352,14 @@ def test_what_a_program_would_be_given_besides_is_in_the_risk() -> None:
     assert "it would be given what is in .env" in reasons
 
 
+def test_a_package_that_can_change_by_itself_is_in_the_risk() -> None:
+    whatever = assess(StdioLaunch("npx", ("-y", "notes-mcp")), []).reasons
+    exact = assess(StdioLaunch("npx", ("-y", "notes-mcp@1.2.3")), []).reasons
+
+    assert "notes-mcp has no exact version: whoever publishes it can change later what runs here" in whatever
+    assert not any("version" in reason for reason in exact)
+
+
 @pytest.mark.parametrize("mark", [";", "&", "|", "<", ">", "`", "$("])
 def test_what_a_shell_would_act_on_is_named_in_the_risk(mark: str) -> None:
     reason = f"its command line has characters that a shell acts on: {mark}"

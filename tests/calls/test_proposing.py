@@ -127,6 +127,12 @@ async def test_no_token_is_sent_before_a_person_has_approved() -> None:
         {"endpoint": "-y --quiet", "name": "notes"},
         {"endpoint": "'' notes"},
         {"endpoint": "' ' --x"},
+        # What they run depends on the folder, or is no program at all.
+        {"endpoint": "python ./notes.py"},
+        {"endpoint": "../notes --stdio"},
+        {"endpoint": "tools/notes"},
+        {"endpoint": "npx -y notes-mcp --root=.."},
+        {"endpoint": "LD_PRELOAD=/x.so notes"},
         {"endpoint": URL, "auth_env_var": "not a name"},
         {"endpoint": URL, "approve": True},
         {},

@@ -318,7 +318,7 @@ def test_a_server_that_is_configured_or_cannot_be_reached_is_left_alone_with_the
 
 def test_the_command_of_a_proposed_program_comes_back(world: World, tmp_path: Path) -> None:
     other = World(tmp_path / "other")
-    launch = StdioLaunch("npx", ("-y", "notes"))
+    launch = StdioLaunch("npx", ("-y", "notes"), cwd="~")
     other.review.propose(
         ProposalRequest(name="notes", launch=launch, source="x", definitions=[definition("list_notes")]), "agent"
     )

@@ -76,7 +76,7 @@ def test_proposals_are_listed(desk: Desk) -> None:
     ]
     assert desk.machine.run("approvals", "list", "--state", "rejected", "--json").json == {"approvals": []}
     listed = desk.machine.run("approvals", "list", "--json").json["approvals"]
-    assert listed[1]["launch"] == {"command": "npx", "args": ["-y", "local-mcp"]}
+    assert listed[1]["launch"] == {"command": "npx", "args": ["-y", "local-mcp"], "cwd": "~"}
 
 
 def test_a_proposal_is_shown_in_full_and_harmless(desk: Desk) -> None:
@@ -88,7 +88,9 @@ def test_a_proposal_is_shown_in_full_and_harmless(desk: Desk) -> None:
     assert "Sends header: Authorization: Bearer ${NOTES_TOKEN}" in shown
     assert "list_notes(q: string)" in shown
     assert "\x1b" not in shown
-    assert "Runs: sh -c 'rm -rf /'" in desk.machine.run("approvals", "show", "local").out
+    runs = desk.machine.run("approvals", "show", "local").out
+    assert "Runs: sh -c 'rm -rf /'" in runs
+    assert "Runs in: ~" in runs  # and in no folder that a client happens to work in
     full = desk.machine.run("approvals", "show", "notes", "--json").json
     (told,) = full["tools"]
     assert (told["id"], told["definition"]) == ("mcp.notes.list_notes", TOOL)
@@ -148,7 +150,7 @@ def test_approving_puts_the_server_behind_the_counter_and_moves_its_files(desk: 
 
 
 def test_a_program_is_approved_as_the_words_it_was_proposed_with(desk: Desk) -> None:
-    launch = StdioLaunch("npx", ("-y", "local mcp", "--x"))
+    launch = StdioLaunch("npx", ("-y", "local mcp", "--x"), cwd="~")
     desk.propose("local", launch)
 
     ran = desk.machine.run("approvals", "approve", "local", "--yes", "--unpinned", "--json")

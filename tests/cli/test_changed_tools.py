@@ -91,7 +91,7 @@ def test_list_and_doctor_say_what_waits(notes: Notes) -> None:
     notes.offer(BEFORE)
     notes.offer(NOW)
 
-    assert "1 definition changed or new: `toolcrib approvals`" in notes.machine.run("list").out
+    assert "1 definition can't be used until you agree: `toolcrib approvals`" in notes.machine.run("list").out
     (listed,) = notes.machine.run("list", "--json").json["servers"]
     assert (listed["enabledCount"], listed["waitingForReview"]) == (0, 1)
 
@@ -259,6 +259,23 @@ def test_a_command_inside_a_server_can_not_decide(
     assert [one["state"] for one in notes.waiting()] == ["pending"]
     monkeypatch.delenv("TOOLCRIB_INSIDE")
     assert notes.call() == "TOOL_CHANGED"
+
+
+def test_what_changed_can_be_approved_by_the_name_that_it_has_here(notes: Notes) -> None:
+    notes.machine.configure(CONFIG.replace("args: [notes]", "args: [notes], prefix: my_"))
+    hidden = "se\u2066nd"
+    notes.offer(BEFORE)
+    notes.offer(NOW, tool(hidden, "Sends a note."))
+    (here,) = (one for one in names(notes) if one.startswith("my_se"))
+
+    for name in ("my_read", here):
+        assert notes.call(name) != ""
+        ran = notes.machine.run("approvals", "approve", "notes", "--tool", name, "--yes")
+        assert (ran.code, notes.call(name)) == (0, ""), ran.err
+
+
+def names(notes: Notes) -> list[str]:
+    return [one["name"] for one in notes.machine.run("tools", "notes", "--all", "--json").json["tools"]]
 
 
 def test_some_of_the_changes_can_be_approved_alone(notes: Notes) -> None:

@@ -37,9 +37,16 @@ def test_the_doctor_says_which_tools_are_kept_away_and_which_can_still_be_used(m
         ("hostile", "hard", True),
         ("odd", "soft", False),
     }
-    assert "poison:hostile is kept away until you looked at it: it tells the model" in shown
-    assert "poison:odd can still be used: it has a shell command" in shown
+    assert "poison:hostile is not in use: it tells the model" in shown
+    assert "poison:odd is in use, though it has a shell command" in shown
 
+    # Neither waits for anybody, and neither can be used.
+    machine.configure(f"servers: {{poison: {{command: {sys.executable}, args: [-I, -S, {POISON}], denyTools: [odd]}}}}")
+    machine.run("approvals", "reject", "poison", "--yes")
+    told = machine.run("doctor", "--json").json["servers"][0]
+    assert {one["name"]: one["keptAway"] for one in told["findings"]} == {"hostile": True, "odd": True}
+
+    machine.configure(f"servers: {{poison: {{command: {sys.executable}, args: [-I, -S, {POISON}]}}}}")
     machine.run("approvals", "approve", "poison", "--yes")
     told = machine.run("doctor", "--json").json["servers"][0]
     assert not any(one["keptAway"] for one in told["findings"])

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.server.http_face import ACCEPT, LEGACY, Bare
-from tests.server.named_token_face import Face, named_token_face
+from tests.server.named_token_face import Face, answer, named_token_face
+from tests.upstream.http_servers import Out, Seen
 from toolcrib.config.paths import Paths
 from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.token_file import TokenFile
@@ -116,6 +117,36 @@ async def test_an_expired_or_revoked_token_ends_its_sessions(tmp_path: Path, end
 
     assert again.status_code == 401
     assert again.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_a_call_that_waits_for_its_server_is_not_run_for_a_token_that_was_revoked(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+
+    async def hold(seen: Seen, out: Out) -> None:
+        if called_by(seen) == "get_file":
+            await ended.wait()
+        await answer(seen, out)
+
+    async with named_token_face(tmp_path, maxCallsPerServer=1) as face, asyncio.timeout(BOUND_SECONDS):
+        client = await face.client(face.made("ci")).open("modern")
+        assert await ran(client, "write_file") == "ran write_file"
+        face.server.answer = hold
+        busy = asyncio.create_task(ran(face.owner, "get_file"))
+        await face.server.until(lambda: "get_file" in map(called_by, face.server.seen))
+        call = asyncio.create_task(ran(client, "delete_file"))
+        for _ in range(3):  # by then it waits
+            await asked(face.owner, "list_mcp_servers")
+        face.revoke("ci")
+        ended.set()
+        assert await busy == "ran get_file"
+        await asyncio.wait({call})
+
+        assert "delete_file" not in map(called_by, face.server.seen)
+
+
+def called_by(seen: Seen) -> str:
+    """The tool that a request to the server runs."""
+    return str(seen.message["params"]["name"]) if seen.rpc == "tools/call" else ""
 
 
 async def test_nothing_but_a_whole_token_is_one(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def test_t01_a_poisoned_tool_is_in_no_search_list_or_details_and_is_not_ru
         for spelling in ("add", "sums:add", "ADD"):
             assert await code_of(gateway, spelling) in {"TOOL_QUARANTINED", "TOOL_NOT_FOUND"}
         shown = [one for one in await gateway.list_tools("sums", include_disabled=True) if one.name == "add"]
-        assert [(one.summary, one.reason) for one in shown] == [("", "secret-request")]
+        assert [(one.summary, one.reason) for one in shown] == [("", "its definition looks hostile (secret-request)")]
         assert "ssh" not in refused.value.message
 
     assert server.calls == []

@@ -271,7 +271,7 @@ class Approvals:
             if name.lower() == BUILT_IN_SERVER or _is_other(ours.get(name), request.launch):
                 continue
             if name in configured and name not in approved:
-                if configured[name].launch == request.launch:
+                if _with_a_folder(configured[name].launch) == request.launch:
                     raise ApprovalRefused(f"{name!r} is already configured", hint="Use it: no approval is needed.")
                 continue
             return name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcrib.approvals.change import Change
+from toolcrib.config.package_versions import unpinned_packages
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import Launch, RemoteLaunch
 
@@ -52,7 +53,9 @@ def assess_changes(changes: Iterable[Change]) -> Risk:
     reasons = [*_of_tools([change.now for change in known if change.kind == "tool"])]
     if hostile:
         reasons.insert(0, f"it looks hostile: {_few(hostile)}")
-    return Risk("high" if reasons else "medium", ("what it offers is not what you agreed to", *reasons))
+    is_first_sight = bool(known) and not any(change.before or change.renamed_from for change in known)
+    why = "nobody has agreed to it" if is_first_sight else "what it offers is not what you agreed to"
+    return Risk("high" if reasons else "medium", (why, *reasons))
 
 
 def _of_launch(launch: Launch) -> Iterator[str]:
@@ -60,6 +63,8 @@ def _of_launch(launch: Launch) -> Iterator[str]:
         yield "it runs a program on this machine, with your rights"
         if marks := sorted({mark for word in (launch.command, *launch.args) for mark in _SHELL_MARK.findall(word)}):
             yield f"its command line has characters that a shell acts on: {' '.join(marks)}"
+        for package in unpinned_packages(launch):
+            yield f"{package} has no exact version: whoever publishes it can change later what runs here"
     elif peer_id_of(launch.url) is not None:
         yield "it is a program on another machine of your network"
     elif not launch.url.startswith("https:"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
@@ -26,6 +27,8 @@ from toolcrib.workspace.readable import found
 DECLARED_SECONDS = 60.0
 # How often a call of what waits for a review has its server read again at most.
 LOOK_AGAIN_SECONDS = 60.0
+# So long after it was looked at a call is sent without another look: it has waited for nothing.
+AT_ONCE_SECONDS = 0.001
 # After these a call would fail in the same way, only later.
 _UNREACHABLE = (ServerConnectionError, NeedsConfiguration, AuthenticationFailed)
 
@@ -58,7 +61,7 @@ class ResolveTool:
             return await call_next(await self._resolved(call))
         except ServerMovedOn:
             # Nothing was sent. The server is read now, and the tool may be another one, or none that may be used.
-            return await call_next(await self._resolved(call))
+            return await call_next(await self._resolved(call.but(caller=call.caller_now())))
 
     async def again(self, call: ToolCall) -> None:
         """Raise ServerMovedOn where a call that waited would not go to what was found for it any more; it is looked up anew then."""
@@ -67,11 +70,17 @@ class ResolveTool:
             return
         if target.spec is not None:
             await self._make_known(call, target.spec)
-        if not _is_same(found(self._view, call.server, target.tool.name, call.caller), target):
+        if not _is_same(found(self._view, call.server, target.tool.name, call.caller_now()), target):
             raise ServerMovedOn(
                 f"{target.tool.id} was not run: it has changed while the call waited.",
                 hint="Look it up again with get_tool_details.",
             )
+        call.notes.looked_at = time.monotonic()
+
+    async def _before_sending(self, call: ToolCall) -> None:
+        """The same for a call that had to wait for its server, for its turn, or for a person."""
+        if time.monotonic() - call.notes.looked_at > AT_ONCE_SECONDS:
+            await self.again(call)
 
     async def _resolved(self, call: ToolCall) -> ToolCall:
         spec = self._view.spec_for(call.server, call.caller)
@@ -80,7 +89,9 @@ class ResolveTool:
         visible = admitted(self._view, call.server, call.tool, call.caller)
         notes, tool = call.notes, visible.tool
         notes.effect, notes.fingerprint, notes.parameters = visible.effect, tool.fingerprint, tool.parameters
-        return call.but(target=Target(tool, visible.upstream_name, visible.spec, visible.confirm))
+        notes.looked_at = time.monotonic()
+        target = Target(tool, visible.upstream_name, visible.spec, visible.confirm)
+        return call.but(target=target, look_again=self._before_sending)
 
     async def _make_known(self, call: ToolCall, spec: ServerSpec) -> None:
         """Have the server read, unless its entry says all that is needed to call the tool."""
@@ -122,5 +133,7 @@ def _is_same(now: VisibleTool | None, target: Target) -> bool:
     """Whether what is found now may be called, and is what was found before."""
     if now is None or not now.enabled:
         return False
+    if now.confirm and not target.confirm:
+        return False  # nobody was asked about it
     launch_key = now.tool.server if now.spec is None else now.spec.launch_key
     return (now.tool.fingerprint, launch_key) == (target.tool.fingerprint, target.launch_key)

@@ -19,7 +19,10 @@ from toolcrib.model.tool import Tool
 from toolcrib.schema.convert import convert
 from toolcrib.schema.signature import signature
 
-_IN_USE = "a server that you use: what it offers is not what you agreed to"
+_IN_USE = "a server that you use"
+
+_NOT_READ = "Its tools are not known."
+_NOT_READ_THEN = "Its tools were not known then; `toolcrib tools` shows those of a server that you use."
 
 
 def date(seconds: float | None) -> str:
@@ -38,7 +41,7 @@ def print_proposal(out: Terminal, proposal: Proposal) -> None:
         return
     out.write()
     if not proposal.was_read:
-        out.paragraph("Its tools are not known.", "  ")
+        out.paragraph(_NOT_READ if proposal.state == "pending" else _NOT_READ_THEN, "  ")
     for tool in _tools(proposal):
         out.paragraph(clean(signature(tool.name, convert(tool.input_schema).type)), "  ", "bold")
         for finding in _findings(tool):
@@ -135,7 +138,8 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
         ("Description", proposal.description),
         ("Proposed by", proposal.source) if proposal.subject == "server" else ("About", _IN_USE),
         ("Wanted for", proposal.goal),
-        ("Since", f"{date(proposal.requested_at)}, until {date(proposal.expires_at)}"),
+        ("Since", date(proposal.requested_at)),
+        ("Expires", date(proposal.expires_at) if proposal.state == "pending" else ""),
         ("Risk", f"{proposal.risk.level}: {'; '.join(proposal.risk.reasons)}"),
         ("Note", proposal.note),
         *((f"Agreed to {_accepted_names(one)}", decided(one.decision)) for one in proposal.accepted),

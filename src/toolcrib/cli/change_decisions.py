@@ -13,6 +13,10 @@ from toolcrib.cli.opened_capabilities import Opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.wording import counted
 from toolcrib.engine.change_review import opened_change_review, opened_store, pin_definitions
+from toolcrib.model.clean_name import clean_address, clean_name
+from toolcrib.model.pin import PinKey
+from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool_naming import public_name
 
 
 def approve(options: argparse.Namespace, output: Output, door: Opened, proposal: Proposal) -> int:
@@ -23,11 +27,27 @@ def approve(options: argparse.Namespace, output: Output, door: Opened, proposal:
         return OK
     was_approved = proposal.state == "approved"
     with opened_change_review(door.capabilities.approvals) as review:
-        if chosen := chosen_changes(options):
+        if named := chosen_changes(options):
+            spec = door.capabilities.view.specs.get(proposal.server)
+            chosen = [key if spec is None else _offered_as(key, proposal, spec) for key in named]
             proposal = review.approve_some(proposal, chosen, person(), options.reason)
-            return _say_some(output, proposal, [definition_name(key) for key in chosen])
+            return _say_some(output, proposal, [definition_name(key) for key in named])
         proposal = review.approve(proposal, person(), options.reason)
     return already(output, proposal) if was_approved else _say(output, proposal, "can be used as they are now")
+
+
+def _offered_as(key: PinKey, proposal: Proposal, spec: ServerSpec) -> PinKey:
+    """What the server calls what is meant: a person may also name it as it is called here."""
+    kind, name = key
+    of_kind = [change.key for change in proposal.changes if change.kind == kind]
+    return key if key in of_kind else next((one for one in of_kind if _name_here(one, spec) == name), key)
+
+
+def _name_here(key: PinKey, spec: ServerSpec) -> str:
+    kind, name = key
+    if kind == "tool":
+        return public_name(name, spec)
+    return clean_name(name) if kind == "prompt" else clean_address(name)
 
 
 def reject(options: argparse.Namespace, output: Output, door: Opened, proposal: Proposal) -> int:

@@ -23,6 +23,7 @@ from toolcrib.discovery.service import MCPDiscoveryService
 from toolcrib.engine.from_settings import discovery_options
 from toolcrib.errors import ToolcribError
 from toolcrib.model.server import ServerSpec
+from toolcrib.model.tool_naming import public_name
 
 # What the tools mean is worked out at once, a hundred a second, so that the next search is as good as it gets.
 LEARNING_SECONDS = 180.0
@@ -102,7 +103,7 @@ def show_attempt(progress: Progress, spec: ServerSpec, error: ToolcribError) -> 
 def outcome_json(outcome: ServerOutcome) -> dict[str, Any]:
     rendered: dict[str, Any] = {"name": outcome.config.name, "ok": outcome.error is None}
     if outcome.error is None:
-        return {**rendered, "toolCount": len(outcome.tools), "tools": [tool.tool_name for tool in outcome.tools]}
+        return {**rendered, "toolCount": len(outcome.tools), "tools": _names(outcome)}
     error = outcome.error
     return {**rendered, "code": error.code, "message": error.message, "hint": human_hint(error.code, error.hint)}
 
@@ -124,4 +125,9 @@ def _row(outcome: ServerOutcome) -> tuple[str, str, str]:
     name = outcome.config.name
     if outcome.error is not None:
         return f"✗ {name}", "-", f"{outcome.error.code}: {outcome.error.message.partition(chr(10))[0]}"
-    return f"✓ {name}", str(len(outcome.tools)), ", ".join(tool.tool_name for tool in outcome.tools)
+    return f"✓ {name}", str(len(outcome.tools)), ", ".join(_names(outcome))
+
+
+def _names(outcome: ServerOutcome) -> list[str]:
+    """What its tools are called where they are used."""
+    return [public_name(tool.tool_name, outcome.config) for tool in outcome.tools]

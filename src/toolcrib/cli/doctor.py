@@ -162,7 +162,7 @@ def _print_waiting(checkups: Sequence[Checkup], output: Output) -> None:
     for one in checkups:
         if one.waiting:
             output.out.write()
-            tools = f"{counted(one.waiting, 'tool')} can't be used before you agreed"
+            tools = f"{counted(one.waiting, 'tool')} can't be used until you agree"
             output.out.paragraph(f"{one.server}: {tools}; see `toolcrib approvals show {one.server}`")
 
 
@@ -172,8 +172,8 @@ def _print_findings(checkups: Sequence[Checkup], output: Output) -> None:
         for name, finding in sorted(one.findings, key=lambda found: found[0] not in one.kept_away)[:MOST_FINDINGS]:
             output.out.write()
             is_kept_away = name in one.kept_away
-            state = "is kept away until you looked at it" if is_kept_away else "can still be used"
-            words = f"{one.server}:{name} {state}: it {finding.why} ({finding.rule} at {finding.where})"
+            state = "is not in use:" if is_kept_away else "is in use, though"
+            words = f"{one.server}:{name} {state} it {finding.why} ({finding.rule} at {finding.where})"
             output.out.paragraph(clean(words), "", "red" if is_kept_away else "yellow")
         if (more := len(one.findings) - MOST_FINDINGS) > 0:
             output.out.paragraph(f"{one.server}: {more} more of this kind (--json lists them)")

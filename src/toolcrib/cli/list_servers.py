@@ -191,7 +191,9 @@ def _summary(listed: list[Listed]) -> list[str]:
     kinds = ", ".join(f"{numbers[state]} {word}" for state, word in words.items() if numbers[state])
     told = [words for state, words in _TO_KNOW.items() if numbers[state]]
     if waiting := sum(one.server.waiting_count for one in listed):
-        told.append(f"{counted(waiting, 'definition')} changed or new: `toolcrib approvals` shows what waits for you.")
+        told.append(
+            f"{counted(waiting, 'definition')} can't be used until you agree: `toolcrib approvals` shows what waits for you."
+        )
     return [f"{counted(len(listed), 'server')}: {kinds}.", *([" ".join(told)] if told else [])]
 
 

@@ -99,9 +99,8 @@ async def _tried(gateway: Gateway, spec: ServerSpec, env: Mapping[str, str], now
 async def _kept_away(gateway: Gateway, server: str, odd: set[str], listed: Sequence[ToolSummary]) -> frozenset[str]:
     if not odd:
         return frozenset()
-    # A prompt or a resource that waits is in no list.
     items = await gateway.list_items("prompt", "resource", "template", server=server)
-    return frozenset(odd - {tool.name for tool in listed if not tool.waits} - {item.name for item in items})
+    return frozenset(odd - {one.name for one in (*listed, *items) if one.enabled})
 
 
 class _Trouble(Exception):

@@ -85,5 +85,5 @@ _REFUSALS: Mapping[State, tuple[type[ToolcribError], str, str]] = {
     "withheld": (ToolDisabled, "is disabled", _ONLY_A_PERSON),
     "changed": (ToolChanged, "can't be used", _REVIEW),
     "pending": (ToolPending, "can't be used", _REVIEW),
-    "quarantined": (ToolQuarantined, "is kept away since its definition looks hostile", _REVIEW),
+    "quarantined": (ToolQuarantined, "can't be used", _REVIEW),
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from toolcrib.errors import ToolcribError
 from toolcrib.model.asking import Conversation, InputRound
-from toolcrib.model.caller import LIBRARY, Caller
+from toolcrib.model.caller import LIBRARY, Caller, Rights
 from toolcrib.model.large_json import SMALL_BYTES, has_few, members_of_large
 from toolcrib.model.same_content import says_the_same
 from toolcrib.model.server import ServerSpec
@@ -61,6 +61,8 @@ class CallNotes:
     fingerprint: str = ""
     # The names of arguments that the tool has.
     parameters: frozenset[str] = frozenset()
+    # When it was last looked at whether the call may be made, on the clock of whoever looks.
+    looked_at: float = 0.0
     # What it is where it succeeds and is something else than a call.
     deed: str = ""
     # What is suspicious about it or its result: names of rules.
@@ -106,6 +108,16 @@ class ToolCall(msgspec.Struct, frozen=True):
     # Whether the person at the keyboard has agreed to it already.
     is_confirmed: bool = False
     notes: CallNotes = msgspec.field(default_factory=CallNotes)
+    # What the caller may use by the time of the question, where that can change while the call waits.
+    rights_now: Callable[[], Rights] | None = None
+    # Raises ServerMovedOn where the call may not be sent any more; whoever sends it asks last of all.
+    look_again: Callable[[ToolCall], Awaitable[None]] | None = None
+
+    def caller_now(self) -> Caller:
+        """The caller with those of its rights that it still has."""
+        if self.rights_now is None:
+            return self.caller
+        return replace(self.caller, rights=self.caller.rights.and_also(self.rights_now()))
 
     def but(self, **changes: Any) -> ToolCall:
         """The same call with something else in it; its notes are the same, too."""

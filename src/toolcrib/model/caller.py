@@ -90,6 +90,7 @@ class Rights:
 
 
 EVERYTHING = Rights()
+NOTHING = Rights(servers=())
 
 
 def _is_kept_to_servers(part: Rights) -> bool:

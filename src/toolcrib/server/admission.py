@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -31,6 +31,11 @@ class Principal:
     rights: Rights = EVERYTHING
     profile: str = ""
     is_named_token: bool = False
+    # What they may do by the time of the question, where that can end while a request is served.
+    rights_by_now: Callable[[], Rights] | None = field(default=None, compare=False)
+
+    def rights_now(self) -> Rights:
+        return self.rights if self.rights_by_now is None else self.rights_by_now()
 
 
 class NotAdmitted(Exception):

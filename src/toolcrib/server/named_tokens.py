@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from starlette.routing import Route
 
 from toolcrib.errors import StoreUnavailable
+from toolcrib.model.caller import NOTHING, Rights
 from toolcrib.model.named_token import PREFIX, NamedToken, id_in
 from toolcrib.server.admission import Admission, NotAdmitted, Principal, bearer_token
 from toolcrib.storage.token_file import TokenFile, Tokens
@@ -44,7 +46,15 @@ class NamedTokens:
             raise NotAdmitted(503, "no token can be checked at the moment; the log of this server says why") from None
         if token is None or not token.fits(given):
             raise NotAdmitted(401, "this token is not valid, or no longer: ask for a new one", _CHALLENGE)
-        return Principal(ISSUER, token.id, token.name, rights=token.rights, profile=token.profile, is_named_token=True)
+        return Principal(
+            ISSUER,
+            token.id,
+            token.name,
+            rights=token.rights,
+            profile=token.profile,
+            is_named_token=True,
+            rights_by_now=partial(self._rights_of, token.id),
+        )
 
     def is_admitted(self, principal: Principal) -> bool:
         """Whether somebody who was admitted still would be."""
@@ -52,6 +62,13 @@ class NamedTokens:
             return not principal.is_named_token or self._good(principal.subject) is not None
         except StoreUnavailable:
             return False
+
+    def _rights_of(self, id: str) -> Rights:
+        try:
+            token = self._good(id)
+        except StoreUnavailable:
+            return NOTHING
+        return NOTHING if token is None else token.rights
 
     def _good(self, id: str) -> NamedToken | None:
         found = next((token for token in self._all() if token.id == id), None)

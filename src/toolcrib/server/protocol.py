@@ -25,7 +25,7 @@ from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, Quest
 from toolcrib.model.call import LogMessage
 from toolcrib.model.caller import EVERYTHING, Caller, Rights
 from toolcrib.model.nesting import deeper_than
-from toolcrib.server.admission import principal_of
+from toolcrib.server.admission import Principal, principal_of
 from toolcrib.server.definitions import INPUT_SCHEMAS, TOOLS_TTL_MS
 from toolcrib.server.events import Unheard, passes, wanted_level
 from toolcrib.server.fixed_answers import CAPABILITIES
@@ -194,9 +194,11 @@ class _CallMiddleware:
 
     def _rights_by_now(self, ctx: Context) -> Callable[[], Rights]:
         """What the client behind a request may use, whenever that is asked; holds nothing of the request."""
-        known = principal_of(ctx.request)
-        profile, own = ("", EVERYTHING) if known is None else (known.profile, known.rights)
-        return partial(self._meta_tools.rights_of, profile, own)
+        return partial(self._rights_held, principal_of(ctx.request))
+
+    def _rights_held(self, known: Principal | None) -> Rights:
+        profile, own = ("", EVERYTHING) if known is None else (known.profile, known.rights_now())
+        return self._meta_tools.rights_of(profile, own)
 
     def _caller_of(self, ctx: Context) -> Caller:
         return replace(caller_of(ctx), rights=self._rights_of(ctx))

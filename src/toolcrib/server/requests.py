@@ -60,4 +60,5 @@ class Request:
             wants_progress=self.wants_progress,
             conversation=client,
             round=given,
+            rights_now=self.rights_now,
         )

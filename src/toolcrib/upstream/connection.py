@@ -149,6 +149,8 @@ class Connection:
                 await self._first_look.before(call, session, partial(self._list_on, session))
             in_turn = self._household is not None and not session.link.attributes and self._hooks.asks()
             async with self._turns.taken(seconds) if in_turn else nullcontext():
+                if call.look_again is not None:
+                    await call.look_again(call)
                 return await session.call(call, seconds, self._policy.longest_call_seconds)
 
         async with self._slots:

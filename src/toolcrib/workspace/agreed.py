@@ -49,7 +49,7 @@ def _not_agreed(tool: Tool, pin: Pin | None, pins: Pins) -> Availability:
 
 def _hostile(findings: Sequence[Finding]) -> Availability | None:
     rules = dict.fromkeys(finding.rule for finding in findings if finding.is_hard)
-    return Availability("quarantined", ", ".join(rules)) if rules else None
+    return Availability("quarantined", f"its definition looks hostile ({', '.join(rules)})") if rules else None
 
 
 def with_agreed_words(identity: Identity, pins: Pins | None) -> Identity:
