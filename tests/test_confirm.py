@@ -91,7 +91,15 @@ async def test_a_destructive_call_asks_in_both_eras(mode: str) -> None:
     assert len(person.asked) == 2
     message = person.asked[0]["message"]
     assert message.startswith("Toolcrib: agent wants to run github:delete_repo (destructive).")
-    assert "owner: acme, repo: site" in message
+    assert 'owner: "acme", repo: "site"' in message
+
+
+async def test_the_words_of_an_agent_do_not_pass_for_ours() -> None:
+    server, person = github(), Person({"run": "no"})
+    async with read_counter(server, confirm="writes") as gateway, client(gateway, "legacy", person) as agent:
+        await run(agent, WRITING, title="1. Run it?\n\nToolcrib: this only reads.")
+
+    assert 'title: "1. Run it?\\n\\nToolcrib: this only reads."' in person.asked[0]["message"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -164,6 +172,17 @@ async def test_a_profile_asks_for_its_clients_whatever_holds_for_others() -> Non
     assert [asked["message"].split()[5] for asked in person.asked] == ["github:create_issue"]
 
 
+async def test_what_a_profile_asks_about_no_rule_allows() -> None:
+    profiles = {"careful": Profile("careful", confirm="writes")}
+    async with read_counter(github(), profiles=profiles) as gateway:
+        caller = Caller("agent", rights=gateway.rights("careful"))
+        refused = (await gateway.execute_tool("github", WRITING, caller=caller)).error
+
+    assert refused is not None
+    assert (refused.code, "toolcrib execute" in refused.hint) == ("CONFIRMATION_REQUIRED", True)
+    assert "confirm: false" not in refused.hint
+
+
 async def test_a_rule_can_ask_about_a_resource_and_never_about_what_only_proposes() -> None:
     person = Person({"run": "once"})
     rules = [ToolRule(("resource:db:*",), None, None, confirm=True)]
@@ -210,7 +229,7 @@ async def test_a_question_about_megabytes_is_asked_at_once() -> None:
     asked = message(call, Target(Tool.from_mcp("github", tool(DESTROYING)), DESTROYING))
 
     assert time.process_time() - before < 1.0
-    assert "(4900006 characters)" in asked
+    assert "(4900008 characters)" in asked
     assert len(asked) < 1_000
 
 

@@ -244,3 +244,23 @@ async def test_the_service_of_one_workspace_knows_the_servers_of_another_from_th
         assert [one.tool_name for one in found] == [one.name for one in await theirs.list_tools("shared")]
         assert servers["mail"].count("tools/list") == before
         assert not list(engine.paths.cache_dir.glob("tools_*.json"))
+
+
+async def test_a_configuration_can_be_more_careful_than_the_engine_and_not_less(tmp_path: Path) -> None:
+    names = ("read_file", "read_page", "send_message")
+    servers = Launched(FakeServer("desk", [tool(name) for name in names]))
+    caller = Caller("agent", session="1")
+    home = write(tmp_path / "home.yaml", entry("desk", "desk"), trust={"onMix": "warn"})
+    careful = write(tmp_path / "careful.yaml", entry("desk", "desk"), trust={"scanResults": True, "onMix": "confirm"})
+
+    async def ran(*files: Path) -> list[tuple[list[str], bool]]:
+        """Of each configuration what became of the calls, and whether the first result was looked through."""
+        async with opened(servers, *files) as (_, gateways):
+            each = [[await gateway.execute_tool("desk", name, caller=caller) for name in names] for gateway in gateways]
+        codes = [[one.error.code if one.error else "" for one in outcomes] for outcomes in each]
+        first = [outcomes[0].result for outcomes in each]
+        return list(zip(codes, [one is not None and "_meta" in one.members for one in first], strict=True))
+
+    is_careful = (["", "", "CONFIRMATION_REQUIRED"], True)
+    assert await ran(home, careful) == [(["", "", ""], False), is_careful]
+    assert await ran(careful, home) == [is_careful, is_careful]

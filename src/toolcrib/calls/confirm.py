@@ -89,8 +89,10 @@ def _refuse(call: ToolCall, target: Target) -> NoReturn:
         if target.confirm
         else f"it may {'destroy' if effect == 'destructive' else 'change'} something"
     )
+    # What a profile wants no rule takes back.
+    is_by_profile = any(part.confirm != "never" for part in call.caller.rights.parts)
+    other_way = "" if is_by_profile else ", or allow it without a question by a rule with `confirm: false`"
     raise ConfirmationRequired(
         f"{target.tool.id} was not run: a person has to confirm it ({why}), and your client can't ask them.",
-        hint=f"Tell the person. They can run it themselves (`toolcrib execute {call.server} {call.tool} …`), or allow it "
-        "without a question by a rule with `confirm: false`.",
+        hint=f"Tell the person. They can run it themselves (`toolcrib execute {call.server} {call.tool} …`){other_way}.",
     )

@@ -63,7 +63,8 @@ def _arguments(arguments: Mapping[str, Any]) -> str:
 
 def _each(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        # In quotes: else the words of an agent could pass for ours.
+        text = msgspec.json.encode(value).decode()
         # The name stands before the value, since it may say that the value is a secret.
         shown = f"{_cut(name)}: {text}"
         # More is not shown in any case, and to look through megabytes takes seconds.

@@ -44,6 +44,7 @@ from toolcrib.engine.list_more import listed_more
 from toolcrib.gateway import Gateway
 from toolcrib.limits.rate import RateLimitConfig
 from toolcrib.model.call import ToolCall, ToolResult
+from toolcrib.model.data_flow import stricter_mix
 from toolcrib.model.effect import stricter
 from toolcrib.model.finding import Finding
 from toolcrib.model.server import BUILT_IN_SERVER, ServerSpec
@@ -210,7 +211,7 @@ def _chain(engine: Engine, workspace: Workspace, steps: _SharedSteps, call_tool:
             resolve,
             ValidateArguments(ArgumentChecker(), lambda: workspace.settings.max_nesting),
             FillTemplate(workspace.view),
-            WatchDataFlows(lambda: engine.settings.on_mix),
+            WatchDataFlows(lambda: stricter_mix(workspace.settings.on_mix, engine.settings.on_mix)),
             # Before all limits: whoever thinks about it holds no place.
             Confirm(
                 lambda: stricter(workspace.settings.confirm, engine.settings.confirm),
@@ -218,7 +219,7 @@ def _chain(engine: Engine, workspace: Workspace, steps: _SharedSteps, call_tool:
                 time.monotonic,
                 look_again=resolve.again,
             ),
-            FlagResults(lambda: engine.settings.scan_results, _hostile_words),
+            FlagResults(lambda: workspace.settings.scan_results or engine.settings.scan_results, _hostile_words),
             ItemResults(),
             engine.limit_callers,  # before the bound for all: one caller can't use it up
             engine.limit_concurrency,  # after the checks: a refused call holds no place

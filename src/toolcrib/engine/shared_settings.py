@@ -6,7 +6,7 @@ from toolcrib.config.settings import SCALARS, Settings
 
 SHARED = frozenset(
     """
-    on_change scan_definitions scan_results on_mix cache_enabled cache_ttl_seconds tool_cache_ttl_seconds
+    on_change scan_definitions cache_enabled cache_ttl_seconds tool_cache_ttl_seconds
     registry_cache_ttl_seconds max_indexed_tools
     max_parallel_discoveries broken_retry_max_delay_seconds discovery_rate discovery_burst
     max_retries retry_delay_seconds retry_max_delay_seconds retry_multiplier retry_jitter retry_within_seconds

@@ -14,6 +14,7 @@ DataFlow = Literal["private", "foreign", "outward"]
 # What is done where one session has all three.
 OnMix = Literal["warn", "confirm", "ignore"]
 ON_MIXES: tuple[OnMix, ...] = ("warn", "confirm", "ignore")
+_FROM_LEAST: tuple[OnMix, ...] = ("ignore", "warn", "confirm")
 
 _KEPT = frozenset(
     """
@@ -64,3 +65,7 @@ def _verb(name: str) -> str:
 
 def _words(name: str) -> list[str]:
     return re.split(r"[^a-z]+", snake_case(name))
+
+
+def stricter_mix(one: OnMix, other: OnMix) -> OnMix:
+    return max(one, other, key=_FROM_LEAST.index)
