@@ -44,6 +44,17 @@ def test_what_changed_is_shown_word_by_word_and_approved(notes: Notes) -> None:
     assert (notes.call(), notes.call("send"), notes.waiting()) == ("", "", [])
 
 
+def test_a_hidden_character_is_shown_as_one_escape_that_names_it(notes: Notes) -> None:
+    notes.offer(BEFORE)
+    notes.offer(tool("read", "Reads one note\U000e0069\U000e0067 and nothing else.\u200b"))
+
+    assert "{+\\U000e0069\\U000e0067" in (shown := notes.machine.run("approvals", "show", "notes").out)
+    assert ("\\u200b+}" in shown, "\\udb40" in shown) == (True, False)
+    told = notes.machine.run("approvals", "show", "notes", "--json")
+    assert "\\udb40\\udc69" in told.out
+    assert told.json["changes"][0]["now"]["description"].endswith("\u200b")
+
+
 def test_a_rejected_definition_is_not_asked_about_again(notes: Notes) -> None:
     notes.offer(BEFORE)
     notes.offer(NOW)
