@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from toolcrib.approvals.proposal import Accepted, Decision, Proposal, shown_launch
+from toolcrib.approvals.risk import Risk
 from toolcrib.ccos.manifest import capability_id
 from toolcrib.cli.change_text import change_json, finding_json, finding_line, print_changes, print_members
 from toolcrib.cli.launch_text import launch_lines
@@ -53,6 +54,11 @@ def print_in_short(out: Terminal, proposal: Proposal) -> None:
     about = [("Changes", counted_changes(proposal)), ("Names", names)] if proposal.subject == "tools" else []
     for label, text in [("Request", proposal.id), *launch_lines(proposal.launch), *about]:
         out.paragraph(f"{label}: {clean(text)}", "  ")
+
+
+def risk_line(risk: Risk) -> str:
+    """The level and the reasons for it."""
+    return f"{risk.level}: {'; '.join(risk.reasons)}"
 
 
 def counted_changes(proposal: Proposal) -> str:
@@ -136,7 +142,7 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
         ("Proposed by", proposal.source) if proposal.subject == "server" else ("About", _IN_USE),
         ("Wanted for", proposal.goal),
         ("Since", f"{date(proposal.requested_at)}, until {date(proposal.expires_at)}"),
-        ("Risk", f"{proposal.risk.level}: {'; '.join(proposal.risk.reasons)}"),
+        ("Risk", risk_line(proposal.risk)),
         ("Note", proposal.note),
         *((f"Agreed to {_accepted_names(one)}", decided(one.decision)) for one in proposal.accepted),
         ("Decided", decided(proposal.decision)),

@@ -64,7 +64,8 @@ def _row(one: Proposal) -> tuple[str, ...]:
 
 def _file_row(one: Mapping[str, Any]) -> tuple[str, ...]:
     path, since = home_as_tilde(one["path"]), date(one["requestedAt"])
-    return one["id"], one["state"], path, "?", one["risk"]["level"], since, one["source"]
+    risk = one["risk"]["level"] if one["servers"] else "?"
+    return one["id"], one["state"], path, "?", risk, since, one["source"]
 
 
 def _say_what_expired(output: Output, door: Opened, pending: Sequence[Proposal]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolcrib.clients.dialects import hidden
+from toolcrib.clients.dialects import hidden, revealed
 from toolcrib.clients.machine import is_there
 from toolcrib.config.dangerous_variables import set_by
 from toolcrib.config.diagnostics import Findings
@@ -88,6 +88,11 @@ def read_project_file(file: Path, content: bytes, findings: Findings) -> list[Se
         return []
     specs = SOURCE_TYPES[kind].read(document, Origin(FROM_PROJECT, str(file)), findings)
     return list(_harmless((_in_folder(spec, project_folder(file)) for spec in specs), file, findings))
+
+
+def as_written(launch: Launch) -> Launch:
+    """What the file itself says, for whoever decides about it: in a launch its literal text is told from references of ours."""
+    return _each_text(launch, revealed)
 
 
 def _content(file: Path) -> bytes | None:
