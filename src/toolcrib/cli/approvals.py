@@ -48,7 +48,7 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if not options.all and options.state == "pending":
         _say_what_expired(output, door, found)
     if not found and not files:
-        output.out.write("Nothing was proposed." if options.all else f"No proposal is {options.state}.")
+        output.out.write(_none(options))
         return OK
     rows = [(one.requested_at, _row(one)) for one in found]
     rows += [(one["requestedAt"] or 0.0, _file_row(one)) for one in file_approvals.listed_json(door, files)]
@@ -56,6 +56,12 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     headings = ("REQUEST", "STATE", "SERVER", "TOOLS", "RISK", "SINCE", "FROM")
     print_table(output.out, headings, [row for _, row in rows])
     return OK
+
+
+def _none(options: argparse.Namespace) -> str:
+    if options.all:
+        return "There has been no request yet."
+    return "Nothing waits for you." if options.state == "pending" else f"No request is {options.state}."
 
 
 def _row(one: Proposal) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def import_project(
             untrusted = UntrustedFile(file, hashlib.sha256(content or b"").hexdigest())
             found.untrusted.append(untrusted)
             if not is_rejected(untrusted):
-                findings.warn(_not_used(file))
+                findings.warn(_not_used(file, trusted))
             state = SourceState(FROM_PROJECT, str(file), "untrusted")
         else:
             specs = read_project_file(file, content, own)
@@ -102,9 +102,9 @@ def _content(file: Path) -> bytes | None:
         return None
 
 
-def _not_used(file: Path) -> str:
+def _not_used(file: Path, trusted: TrustedFiles) -> str:
     return (
-        f"the servers of {file} are not used: it came with this folder. "
+        f"the servers of {file} are not used: {trusted.why_not(file)}. "
         f"`toolcrib trust {shell_word(str(file))}` shows them and uses them from then on"
     )
 
