@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.cli.changing_server import BEFORE, NOW, Notes
+from tests.cli.changing_server import BEFORE, CONFIG, NOW, Notes
 from tests.cli.machine import Machine
 from tests.fakes import tool
 from toolcrib.approvals.proposal import from_row, to_row
@@ -32,6 +32,15 @@ def too_late(notes: Notes) -> str:
         assert row is not None
         assert store.change_proposal(to_row(replace(from_row(row), expires_at=1.0)), was="pending")
     return str(request["id"])
+
+
+def waiting_of_another_server(notes: Notes) -> str:
+    """Another server, of which something waits too; the id of that request."""
+    notes.machine.configure(CONFIG.replace("{notes: {", "{other: {command: fake, args: [other]}, notes: {"))
+    notes.server.name = "other"
+    notes.offer(BEFORE, server="other")
+    notes.offer(NOW, server="other")
+    return next(str(one["id"]) for one in notes.waiting() if one["server"] == "other")
 
 
 def test_the_list_counts_changes_by_their_kind_and_says_where_they_come_from(notes: Notes) -> None:
@@ -73,6 +82,19 @@ def test_whoever_comes_too_late_is_told_how_to_be_asked_again(notes: Notes, acti
     notes.offer(NOW)
     assert [one["state"] for one in notes.waiting()] == ["pending"]
     assert "discover" not in notes.machine.run("approvals").err
+
+
+def test_what_a_removed_server_offers_waits_for_nobody(notes: Notes) -> None:
+    notes.offer(BEFORE)
+    notes.offer(NOW)
+    other = waiting_of_another_server(notes)
+    (request, _) = notes.waiting()
+
+    assert notes.machine.run("remove", "notes").code == 0
+
+    assert [one["id"] for one in notes.waiting()] == [other]
+    shown = notes.machine.run("approvals", "show", request["id"], "--json").json
+    assert (shown["state"], shown["decision"]["reason"]) == ("superseded", "the server was removed")
 
 
 def test_a_call_of_what_waits_has_a_new_request_made_where_the_old_one_expired(notes: Notes) -> None:
