@@ -16,6 +16,10 @@ from toolcrib.engine.change_review import opened_change_review, opened_store, pi
 
 
 def approve(options: argparse.Namespace, output: Output, door: Opened, proposal: Proposal) -> int:
+    named, agreed_to = chosen_changes(options), proposal.keys_agreed_to
+    chosen = [key for key in named if key not in agreed_to]
+    if named and not chosen:
+        return _already_used(output, proposal, [definition_name(key) for key in named])
     if not output.as_json:
         print_proposal(output.out, proposal)
     if not agreed(options):
@@ -23,7 +27,7 @@ def approve(options: argparse.Namespace, output: Output, door: Opened, proposal:
         return OK
     was_approved = proposal.state == "approved"
     with opened_change_review(door.capabilities.approvals) as review:
-        if chosen := chosen_changes(options):
+        if chosen:
             proposal = review.approve_some(proposal, chosen, person(), options.reason)
             return _say_some(output, proposal, [definition_name(key) for key in chosen])
         proposal = review.approve(proposal, person(), options.reason)
@@ -43,6 +47,14 @@ def pin_shown(proposal: Proposal) -> None:
     if proposal.definitions:
         with opened_store() as store:
             pin_definitions(store, proposal, person())
+
+
+def _already_used(output: Output, proposal: Proposal, names: Sequence[str]) -> int:
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "approved": list(names), "unchanged": True})
+    else:
+        output.out.paragraph(f"{proposal.server}: {', '.join(names)} was approved before; nothing was changed")
+    return OK
 
 
 def _say_some(output: Output, proposal: Proposal, names: Sequence[str]) -> int:
