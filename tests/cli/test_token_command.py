@@ -39,6 +39,18 @@ discovery:
     assert "'git*'" not in made.err
 
 
+def test_a_profile_that_is_not_there_is_no_mistake_of_the_file(machine: Machine) -> None:
+    file = machine.configure("profiles: {work: {readOnly: true}}")
+
+    refused = machine.run("token", "create", "ci", "--profile", "wrok")
+
+    assert refused.code == 2
+    assert refused.err.splitlines() == [
+        "toolcrib: --profile: there is no profile 'wrok'; did you mean 'work'?",
+        f"Profiles are written in {file}.",
+    ]
+
+
 def test_a_revoked_token_is_gone_and_its_name_is_free(machine: Machine) -> None:
     first = machine.run("token", "create", "ci", "--json").json
     taken = machine.run("token", "create", "ci")
