@@ -138,6 +138,23 @@ def test_a_person_at_a_terminal_sees_what_they_reject_and_is_asked(
     assert ("nothing was rejected" in ran.err) is (answer == "n")
 
 
+def test_a_person_at_a_terminal_who_does_not_approve_has_made_no_mistake(
+    notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as for every command that asks: 1 is for whoever could not be asked."""
+    notes.offer(BEFORE)
+    notes.offer(NOW)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+
+    asked = notes.machine.run("approvals", "approve", "notes")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
+    nobody = notes.machine.run("approvals", "approve", "notes")
+
+    assert (asked.code, "nothing was approved" in asked.err, nobody.code) == (0, True, 1)
+    assert [one["state"] for one in notes.waiting()] == ["pending"]
+
+
 def test_a_script_rejects_without_being_asked(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
     notes.offer(BEFORE)
     notes.offer(NOW)
