@@ -22,7 +22,7 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.file_requests import FileRequest, content_of, digest_of
-from toolcrib.config.paths import Paths, working_folder
+from toolcrib.config.paths import Paths
 from toolcrib.config.project_files import as_written, is_project_file, read_project_file
 from toolcrib.engine.met_files import opened_file_queue
 from toolcrib.errors import ValidationError
@@ -38,7 +38,14 @@ def is_meant(options: argparse.Namespace) -> bool:
     if options.action not in ("show", "approve", "reject"):
         return False
     named = options.request
-    return bool(_ID.fullmatch(named)) or os.sep in named or is_project_file(working_folder() / named)
+    return bool(_ID.fullmatch(named)) or os.sep in named or _is_file_here(named)
+
+
+def _is_file_here(named: str) -> bool:
+    try:
+        return is_project_file(Path(named))
+    except OSError:  # the working directory is gone
+        return False
 
 
 def requests(door: Opened, *, state: str | None = "pending") -> list[FileRequest]:
