@@ -27,6 +27,7 @@ ToolcribError                     .code (stable), .hint (what to do next), .deta
 ├── CapabilityNotFound            .nearest
 ├── CapabilityRefused             a capability that can't take the place of the one registered: .reasons
 ├── PeerNotFound                  .nearest
+├── TokenNotFound                 .nearest
 ├── PeerRefused                   a peer is not the one it should be, or says what can't be believed: .reason
 ├── ExtraMissing                  install an extra of Toolcrib: .extra
 ├── StoreUnavailable              what should be kept can't be read or written now; work goes on without it
@@ -272,6 +273,12 @@ class PeerNotFound(ToolcribError):
     """No peer of that name or id is known."""
 
     code = "PEER_NOT_FOUND"
+
+
+class TokenNotFound(ToolcribError):
+    """No token of that name or id was made, or it was revoked."""
+
+    code = "TOKEN_NOT_FOUND"
 
 
 class PeerRefused(ToolcribError):

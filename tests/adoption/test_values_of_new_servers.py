@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import keyring
 import pytest
+from keyring.backends import fail
 
 from tests.adoption.home import CURSOR, Home
 from tests.memory_keyring import MemoryKeyring
@@ -39,6 +40,33 @@ def test_a_variable_that_is_named_is_referred_to(home: Home, monkeypatch: pytest
 
     assert launch() == StdioLaunch("notes-mcp", env={"NOTES_TOKEN": "${NOTES_TOKEN}"})
     assert SECRET not in home.own.read_text("utf-8")
+
+
+def test_a_variable_that_is_set_only_where_the_server_starts_is_taken_with_a_word(home: Home, capsys: Printed) -> None:
+    assert home.run("add", "notes", "--env", "NOTES_TOKEN", "--", "notes-mcp") == 0
+
+    assert launch() == StdioLaunch("notes-mcp", env={"NOTES_TOKEN": "${NOTES_TOKEN}"})
+    assert "NOTES_TOKEN is not set here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["hunter2canary", "AKIAIOSFODNN7CANARY1", "A1B2C3D4E5F6G7H8J9K1", "TWO WORDS"])
+def test_what_may_be_a_value_is_not_taken_for_a_name(home: Home, capsys: Printed, text: str) -> None:
+    assert home.run("add", "notes", "--env", text, "--", "notes-mcp") == 1
+
+    assert not home.own.exists()
+    said = capsys.readouterr()
+    assert text not in said.out + said.err
+
+
+def test_without_a_keyring_the_advice_fits_the_command(home: Home, kept: MemoryKeyring, capsys: Printed) -> None:
+    keyring.set_keyring(fail.Keyring())
+
+    assert home.run("add", "notes", "--secret", "NOTES_TOKEN", "--", "notes-mcp") == 2
+
+    told = capsys.readouterr().err
+    assert told.startswith("toolcrib: --secret: this machine has no usable keyring")
+    assert "`--env NAME`" in told
+    assert "--secrets" not in told
 
 
 def test_a_secret_is_asked_for_and_kept_in_the_keyring(home: Home, kept: MemoryKeyring, capsys: Printed) -> None:
@@ -101,6 +129,7 @@ def test_a_secret_on_the_command_line_is_taken_with_a_warning(home: Home, capsys
 
     warned = capsys.readouterr().err
     assert "can see the value of NOTES_TOKEN" in warned
+    assert "`--secret NOTES_TOKEN` asks for it instead" in warned
     assert "LEVEL" not in warned
     assert SECRET not in warned
 

@@ -362,7 +362,7 @@ def test_a_package_that_can_change_by_itself_is_in_the_risk() -> None:
 
 @pytest.mark.parametrize("mark", [";", "&", "|", "<", ">", "`", "$("])
 def test_what_a_shell_would_act_on_is_named_in_the_risk(mark: str) -> None:
-    reason = f"its command line has characters that a shell acts on: {mark}"
+    reason = f'its command line has characters that a shell acts on: "{mark}"'
 
     assert reason in assess(StdioLaunch("sh", ("-c", f"notes {mark} more")), []).reasons
     assert not any("shell" in reason for reason in assess(StdioLaunch("npx", ("-y", "notes (a)", "$HOME")), []).reasons)

@@ -59,8 +59,9 @@ def desk(machine: Machine) -> Iterator[Desk]:
 
 
 def test_nothing_proposed_is_said(desk: Desk) -> None:
-    assert desk.machine.run("approvals", "list").out == "No proposal is pending.\n"
-    assert desk.machine.run("approvals", "list", "--all").out == "Nothing was proposed.\n"
+    assert desk.machine.run("approvals", "list").out == "Nothing waits for you.\n"
+    assert desk.machine.run("approvals", "list", "--all").out == "There has been no request yet.\n"
+    assert desk.machine.run("approvals", "list", "--state", "expired").out == "No request is expired.\n"
 
 
 def test_proposals_are_listed(desk: Desk) -> None:

@@ -116,6 +116,32 @@ def test_a_line_that_somebody_put_before_the_first_is_no_line_like_the_others(ma
 def test_a_log_that_is_not_there_is_not_called_empty(machine: Machine) -> None:
     assert "There is no audit log" in machine.run("audit", "verify").out
     assert "There is no audit log" in machine.run("audit", "export", "--head").err
+    for command in (["audit", "show"], ["calls"]):
+        told = machine.run(*command).err
+        assert "There is no audit log yet" in told
+        assert machine.paths.audit_log.name in told
+    record(machine, [a_call("read")])
+    assert "No line of the audit log fits." in machine.run("audit", "show", "--tool", "none").err
+
+
+@pytest.mark.parametrize("command", [["audit", "show"], ["calls"]])
+def test_a_caller_with_a_long_name_keeps_the_columns_in_line(command: list[str], machine: Machine) -> None:
+    record(machine, [a_call("read"), a_call("read", client="a client for token nightly-builds"), a_call("read")])
+
+    heading, *lines = machine.run(*command).out.splitlines()
+
+    assert {line.index("files:read") for line in lines} == {max(heading.find("ABOUT"), heading.find("TOOL"))}
+    record(machine, [a_call("read", client="x" * 300)])
+    assert machine.run(*command).out.splitlines()[1].index("files:read") < 120
+
+
+def test_a_check_from_a_line_that_is_not_there_is_refused(machine: Machine) -> None:
+    record(machine, [a_call("read"), a_call("read")])
+
+    refused = machine.run("audit", "verify", "--from", "3")
+
+    assert (refused.code, refused.out, "the audit log ends with line 2" in refused.err) == (1, "", True)
+    assert machine.run("audit", "verify", "--from", "2").out == "Lines 2 to 2 are whole.\n"
 
 
 def test_a_log_that_was_cut_is_found_by_the_number_of_its_last_line(machine: Machine) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mcp_types import SERVER_INFO_META_KEY
 
 from tests.cli.changing_server import BEFORE, CONFIG, NOW, Notes
-from tests.cli.machine import Machine
+from tests.cli.machine import Machine, Ran
 from tests.fakes import MODERN, FakeServer, tool
 from toolcrib.approvals.approvals import Approvals, ProposalRequest
 from toolcrib.model.server import StdioLaunch
@@ -42,6 +42,17 @@ def test_what_changed_is_shown_word_by_word_and_approved(notes: Notes) -> None:
     approved = notes.machine.run("approvals", "approve", "notes", "--yes")
     assert approved.code == 0
     assert (notes.call(), notes.call("send"), notes.waiting()) == ("", "", [])
+
+
+def test_a_hidden_character_is_shown_as_one_escape_that_names_it(notes: Notes) -> None:
+    notes.offer(BEFORE)
+    notes.offer(tool("read", "Reads one note\U000e0069\U000e0067 and nothing else.\u200b"))
+
+    assert "{+\\U000e0069\\U000e0067" in (shown := notes.machine.run("approvals", "show", "notes").out)
+    assert ("\\u200b+}" in shown, "\\udb40" in shown) == (True, False)
+    told = notes.machine.run("approvals", "show", "notes", "--json")
+    assert "\\udb40\\udc69" in told.out
+    assert told.json["changes"][0]["now"]["description"].endswith("\u200b")
 
 
 def test_a_rejected_definition_is_not_asked_about_again(notes: Notes) -> None:
@@ -309,13 +320,44 @@ def test_what_is_approved_alone_is_of_one_kind(notes: Notes) -> None:
     assert left() == [("tool", "read"), ("prompt", "read"), ("resource", "read")]
     assert notes.machine.run("approvals", "approve", "notes", "--tool", "read", "--yes").code == 0
     assert (notes.call(), left()) == ("", [("prompt", "read"), ("resource", "read")])
-    refused = notes.machine.run("approvals", "approve", "notes", "--tool", "read", "--yes")
-    assert (refused.code != 0, "is not about tool read" in refused.err) == (True, True)
+    again = notes.machine.run("approvals", "approve", "notes", "--tool", "read")
+    assert (again.code, "tool read" in again.out, len(left())) == (0, False, 2)
+    refused = notes.machine.run("approvals", "approve", "notes", "--template", "read", "--yes")
+    assert (refused.code != 0, "is not about template read" in refused.err) == (True, True)
     assert notes.machine.run("approvals", "approve", "notes", "--resource", "read", "--yes").code == 0
     assert left() == [("prompt", "read")]
     assert notes.call("prompt:read") == "TOOL_CHANGED"
     approved = notes.machine.run("approvals", "approve", "notes", "--prompt", "read", "--yes")
     assert (approved.code, "prompt read can be used" in approved.out, left()) == (0, True, [])
+
+
+def test_naming_what_was_approved_before_is_no_error(notes: Notes) -> None:
+    notes.offer(BEFORE, tool("send", "Sends a note."), tool("list", "Lists notes."))
+    notes.offer(NOW, tool("send", "Sends every note."), tool("list", "Lists all notes and keys."))
+
+    def approve(*words: str) -> Ran:
+        return notes.machine.run("approvals", "approve", "notes", *words)
+
+    assert approve("--tool", "read", "--yes").code == 0
+    again = approve("--tool", "read")
+    assert (again.code, again.out) == (0, "notes: read was approved before; nothing was changed\n")
+    both = approve("--tool", "read", "--tool", "send", "--yes")
+    assert (both.code, "notes: send can be used; 1 change left" in both.out) == (0, True)
+    assert approve("--yes").code == 0
+    told = approve("--tool", "list", "--tool", "read", "--json").json
+    assert (told["success"], told["approved"], told["unchanged"]) == (True, ["list", "read"], True)
+    assert approve("--tool", "other", "--yes").code == 1
+
+
+def test_parts_of_what_was_rejected_are_not_chosen_any_more(notes: Notes) -> None:
+    notes.offer(BEFORE, tool("send", "Sends a note."))
+    notes.offer(NOW, tool("send", "Sends every note."))
+    (request,) = notes.waiting()
+    assert notes.machine.run("approvals", "reject", "notes").code == 0
+
+    refused = notes.machine.run("approvals", "approve", "notes", "--tool", "read", "--yes")
+    assert (refused.code, f"`toolcrib approvals approve {request['id']}`" in refused.err) == (3, True)
+    assert notes.call() == "TOOL_CHANGED"
 
 
 def test_it_is_said_why_a_tool_can_or_can_not_be_used(notes: Notes) -> None:
@@ -335,6 +377,19 @@ def test_it_is_said_why_a_tool_can_or_can_not_be_used(notes: Notes) -> None:
     (read,) = notes.machine.run("approvals", "why", "notes:read", "--json").json["tools"]
     assert (read["state"], read["agreed"]["by"].partition(":")[0]) == ("enabled", "person")
     assert notes.machine.run("approvals", "why", "nowhere").code != 0
+
+
+def test_of_a_server_without_tools_it_is_said_why_there_are_none(machine: Machine) -> None:
+    machine.configure("servers: {new: {command: a}, broken: {command: b}, empty: {command: c}}")
+    machine.fill({"empty": []}, failed={"broken": "the connection was refused"})
+
+    new, broken, empty = (machine.run("approvals", "why", name) for name in ("new", "broken", "empty"))
+
+    assert "new has not been read yet: `toolcrib discover new` reads it." in new.out
+    assert "broken could not be read: the connection was refused" in broken.out
+    assert "empty offers nothing." in empty.out
+    assert {ran.code for ran in (new, broken, empty)} == {0}
+    assert machine.run("approvals", "why", "new", "--json").json == {"server": "new", "tools": []}
 
 
 def test_what_counts_only_beside_another_server_is_no_reason_without_it(notes: Notes) -> None:

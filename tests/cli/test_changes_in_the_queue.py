@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.cli.changing_server import BEFORE, NOW, Notes
+from tests.cli.changing_server import BEFORE, CONFIG, NOW, Notes
 from tests.cli.machine import Machine
 from tests.fakes import tool
 from toolcrib.approvals.proposal import from_row, to_row
@@ -32,6 +32,15 @@ def too_late(notes: Notes) -> str:
         assert row is not None
         assert store.change_proposal(to_row(replace(from_row(row), expires_at=1.0)), was="pending")
     return str(request["id"])
+
+
+def waiting_of_another_server(notes: Notes) -> str:
+    """Another server, of which something waits too; the id of that request."""
+    notes.machine.configure(CONFIG.replace("{notes: {", "{other: {command: fake, args: [other]}, notes: {"))
+    notes.server.name = "other"
+    notes.offer(BEFORE, server="other")
+    notes.offer(NOW, server="other")
+    return next(str(one["id"]) for one in notes.waiting() if one["server"] == "other")
 
 
 def test_the_list_counts_changes_by_their_kind_and_says_where_they_come_from(notes: Notes) -> None:
@@ -75,6 +84,19 @@ def test_whoever_comes_too_late_is_told_how_to_be_asked_again(notes: Notes, acti
     assert "discover" not in notes.machine.run("approvals").err
 
 
+def test_what_a_removed_server_offers_waits_for_nobody(notes: Notes) -> None:
+    notes.offer(BEFORE)
+    notes.offer(NOW)
+    other = waiting_of_another_server(notes)
+    (request, _) = notes.waiting()
+
+    assert notes.machine.run("remove", "notes").code == 0
+
+    assert [one["id"] for one in notes.waiting()] == [other]
+    shown = notes.machine.run("approvals", "show", request["id"], "--json").json
+    assert (shown["state"], shown["decision"]["reason"]) == ("superseded", "the server was removed")
+
+
 def test_a_call_of_what_waits_has_a_new_request_made_where_the_old_one_expired(notes: Notes) -> None:
     notes.offer(BEFORE)
     notes.offer(NOW)
@@ -114,6 +136,23 @@ def test_a_person_at_a_terminal_sees_what_they_reject_and_is_asked(
         state
     ]
     assert ("nothing was rejected" in ran.err) is (answer == "n")
+
+
+def test_a_person_at_a_terminal_who_does_not_approve_has_made_no_mistake(
+    notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as for every command that asks: 1 is for whoever could not be asked."""
+    notes.offer(BEFORE)
+    notes.offer(NOW)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+
+    asked = notes.machine.run("approvals", "approve", "notes")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
+    nobody = notes.machine.run("approvals", "approve", "notes")
+
+    assert (asked.code, "nothing was approved" in asked.err, nobody.code) == (0, True, 1)
+    assert [one["state"] for one in notes.waiting()] == ["pending"]
 
 
 def test_a_script_rejects_without_being_asked(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from toolcrib.cli.form_fields import NotAnAnswer, choices_of, label_of, value_of
 
+ASKED = {"type": "string", "enum": ["once", "no"]}
 COLOURS = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
 
 
@@ -24,6 +25,10 @@ COLOURS = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
         ("Green", COLOURS, "g"),
         ("g", COLOURS, "g"),
         ("2", {"enum": [10, 20]}, 20),
+        ("y", ASKED, "once"),
+        ("N", ASKED, "no"),
+        ("Yes", {"enum": [1, 2], "enumNames": ["Yes", "No"]}, 1),
+        ("n", {"enum": ["once", "in this session", "no"]}, "no"),
         ("1, g,", {"type": "array", "items": COLOURS}, ["r", "g"]),
         ("B", {"type": "array", "items": {"anyOf": [{"const": "b", "title": "B"}]}}, ["b"]),
         ("5", {"type": "integer", "minimum": "odd", "maximum": True}, 5),
@@ -44,6 +49,9 @@ def test_words_become_the_value_that_they_stand_for(text: str, schema: dict[str,
         ("1", {"type": "number", "minimum": 2}),
         ("perhaps", {"type": "boolean"}),
         ("3", COLOURS),
+        ("y", COLOURS),
+        ("y", {"enum": ["once", "in this session", "no"]}),
+        ("y", {"enum": ["no", "false"]}),
         ("Blue", {"type": "array", "items": COLOURS}),
         ("A", {"type": "string", "minLength": 2}),
         ("ABC", {"type": "string", "maxLength": 2}),

@@ -133,6 +133,60 @@ def test_what_a_file_holds_now_is_not_shown_under_an_earlier_request(capsys: Pri
     assert "run-something-else" not in shown
 
 
+def test_an_earlier_request_says_plainly_that_nobody_knows_what_it_was_about(capsys: Printed) -> None:
+    project()
+    (first,) = waiting(capsys)
+    project("run-something-else")
+    waiting(capsys)
+
+    for action in ("show", "reject"):
+        main(["approvals", action, first["id"]])
+        said = capsys.readouterr().out
+        assert ("Risk:" in said, "Servers: none" in said) == (False, False)
+        assert ("what it held then is no longer known" in said) is (action == "show")
+    assert main(["approvals", "list", "--all"]) == 0
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if first["id"] in row)
+    assert "medium" not in row
+
+
+@pytest.mark.parametrize("name", [".mcp.json", ".cursor/mcp.json"])
+def test_a_file_is_named_by_its_path_however_short(capsys: Printed, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    file = project(name=name)
+    waiting(capsys)
+    monkeypatch.chdir(file.parent)
+
+    assert main(["approvals", "show", file.name]) == 0
+    assert str(file) in capsys.readouterr().out
+    assert main(["approvals", "reject", file.name, "-y"]) == 0
+    assert [one["state"] for one in waiting(capsys, "--all")] == ["rejected"]
+
+
+def test_what_a_file_refers_to_is_shown_as_it_is_written_there_and_its_secrets_are_not(capsys: Printed) -> None:
+    entry: dict[str, Any] = {
+        "command": "cat",
+        "args": ["${file:/etc/shadow}", "${HOME}/${$}{HOME}"],
+        "env": {"ONE_TOKEN": "${keyring:foo}", "OTHER_TOKEN": "s3cr3t-lily", "PLACE": "${file:/x}"},
+    }
+    far = {
+        "type": "http",
+        "url": "https://x.example/?k=${file:/x}",
+        "headers": {"A": "Bearer ${keyring:foo}", "B": "s3cr3t"},
+    }
+    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"near": entry, "far": far}}), encoding="utf-8")
+
+    (request,) = waiting(capsys)
+    near, remote = (one["launch"] for one in request["servers"])
+    assert near["args"] == entry["args"]
+    assert near["env"] == {**entry["env"], "OTHER_TOKEN": "***"}
+    assert (remote["url"], remote["headers"]) == (far["url"], {"A": "Bearer ${keyring:foo}", "B": "***"})
+    assert "it would be given the value of $" not in request["risk"]["reasons"]
+    assert main(["trust"]) == 0
+    said = capsys.readouterr().out
+    assert "Runs: cat '${file:/etc/shadow}'" in said
+    assert "Sends header: A: Bearer ${keyring:foo}" in said
+    assert "s3cr3t" not in said
+
+
 def test_trust_is_kept_with_who_agreed_and_when(capsys: Printed) -> None:
     project()
     assert main(["trust"]) == 0

@@ -39,6 +39,36 @@ discovery:
     assert "'git*'" not in made.err
 
 
+def test_a_profile_that_is_not_there_is_no_mistake_of_the_file(machine: Machine) -> None:
+    file = machine.configure("profiles: {work: {readOnly: true}}")
+
+    refused = machine.run("token", "create", "ci", "--profile", "wrok")
+
+    assert refused.code == 2
+    assert refused.err.splitlines() == [
+        "toolcrib: --profile: there is no profile 'wrok'; did you mean 'work'?",
+        f"Profiles are written in {file}.",
+    ]
+
+
+def test_a_token_that_is_not_there_is_not_found(machine: Machine) -> None:
+    machine.run("token", "create", "nightly")
+
+    refused = machine.run("token", "revoke", "nightli")
+
+    assert (refused.code, "Did you mean: nightly?" in refused.err) == (2, True)
+    assert machine.run("token", "revoke", "ci", "--json").json["error"]["code"] == "TOKEN_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("90d", "90 days"), ("12h", "12 hours"), ("1d", "1 day"), ("30m", "30 minutes")]
+)
+def test_a_new_token_ends_when_it_was_said_to(machine: Machine, given: str, told: str) -> None:
+    machine.run("token", "create", "ci", "--expires", given)
+
+    assert f"in {told} " in machine.run("token", "list").out
+
+
 def test_a_revoked_token_is_gone_and_its_name_is_free(machine: Machine) -> None:
     first = machine.run("token", "create", "ci", "--json").json
     taken = machine.run("token", "create", "ci")
@@ -47,7 +77,7 @@ def test_a_revoked_token_is_gone_and_its_name_is_free(machine: Machine) -> None:
     by_id = machine.run("token", "revoke", second["id"], "--json")
     again = machine.run("token", "revoke", "ci")
 
-    assert (taken.code, revoked.code, again.code) == (1, 0, 1)
+    assert (taken.code, revoked.code, again.code) == (1, 0, 2)
     assert "already" in taken.err
     assert first["token"] != second["token"]
     assert second["expiresAt"] - second["createdAt"] == pytest.approx(90 * 86_400)

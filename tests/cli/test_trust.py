@@ -46,6 +46,33 @@ def test_an_edited_file_must_be_trusted_again() -> None:
     assert names() == ["files"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("toolcrib.yaml", SERVERS), (".mcp.json", '{"mcpServers": {"files": {"command": "files-server"}}}')],
+)
+def test_a_file_that_was_edited_is_told_from_one_that_was_never_trusted(
+    capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    path = write(name, text)
+
+    def told() -> str:
+        capsys.readouterr()
+        assert main(["list", "--wait", "0"]) == 0
+        return capsys.readouterr().err
+
+    assert "not used: it came with this folder" in told()
+    main(["trust"])
+    path.write_text(text.replace("files-server", "another"), encoding="utf-8")
+    assert "not used: it has changed since it was trusted" in told()
+    main(["trust", "--forget"])
+    assert "not used: it came with this folder" in told()
+
+
+def test_where_nothing_is_trusted_the_list_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trust", "--list"]) == 0
+    assert "Nothing is trusted" in capsys.readouterr().out
+
+
 def test_a_file_can_be_named(tmp_path: Path) -> None:
     path = write("elsewhere/toolcrib.yaml")
 

@@ -77,7 +77,8 @@ async def test_an_unknown_profile_is_a_configuration_error(shared: SharedWorksho
     for more in ((), ("serve", "--in-process")):
         async with shared.lines(*command(shared, "--profile", "wrok", *more)) as client:
             assert await client.process.wait() == exits.CONFIGURATION
-        assert "there is no profile 'wrok'; did you mean 'work'?" in shared.complaints
+        assert "toolcrib: --profile: there is no profile 'wrok'; did you mean 'work'?" in shared.complaints
+        assert "Profiles are written in " in shared.complaints
         shared.stderr.unlink()
 
 

@@ -117,7 +117,7 @@ async def test_list_and_doctor_name_the_command_and_doctor_the_time_left(
     await ran(machine, "login", "vault")
     after = await ran(machine, "doctor")
     assert after.code == 0
-    assert "vault: signed in with a token, which holds for 59 minutes and renews by itself" in after.out
+    assert "vault: signed in with a token, which holds for 1 hour and renews by itself" in after.out
     assert "sign-in" not in (await ran(machine, "list")).out
 
     house.authority.withdraw_all()

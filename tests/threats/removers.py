@@ -221,7 +221,7 @@ def nothing_is_known_to_be_secret() -> None:
 
 @without("T10", proof="test_t10_every_command_prints_hostile_names_harmlessly")
 def terminals_get_what_servers_say() -> None:
-    for name in ("clean", "clean_lines", "clean_json", "clean_words"):
+    for name in ("clean", "clean_lines", "clean_json", "clean_words", "spelled_out"):
         replace(f"toolcrib.model.clean_text:{name}", lambda text: text)
 
 

@@ -161,7 +161,7 @@ class Approvals:
         proposal = self.get(shown.id)
         _refuse_if_other(proposal, shown)
         if proposal.state != "pending":
-            raise ApprovalRefused(f"{proposal.id} is {proposal.state}", hint="Approve or reject all of it.")
+            raise ApprovalRefused(f"{proposal.id} is {proposal.state}", hint=_deciding_all(proposal))
         agreed = [one for one in proposal.changes if one.key in chosen]
         decision = Decision(by, self._now(), reason[:MOST_CHARACTERS])
         accepted = Accepted(decision, tuple((one.kind, one.name, one.fingerprint) for one in agreed))
@@ -306,6 +306,13 @@ _OVER = frozenset({"expired", "superseded"})
 
 def _importance(proposal: Proposal) -> tuple[bool, bool, int]:
     return proposal.state == "pending", proposal.state not in _OVER, proposal.version
+
+
+def _deciding_all(proposal: Proposal) -> str:
+    """What can be done about a request of which nothing can be chosen any more."""
+    if proposal.may_become("approved"):
+        return f"`toolcrib approvals approve {proposal.id}`, which names no part of it, approves all of it."
+    return _asking_again(proposal) if proposal.state in _OVER else ""
 
 
 def _asking_again(proposal: Proposal) -> str:

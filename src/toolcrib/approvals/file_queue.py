@@ -181,9 +181,12 @@ def _is_open(path: Path, digest: str, known: Iterable[FileRequest]) -> bool:
     return any(one.is_about(path, digest) and one.state not in _OVER for one in known)
 
 
+def may_become(request: FileRequest, state: State) -> bool:
+    return any(before == request.state and state in after for before, after in MOVES.items())
+
+
 def _refuse_unless_possible(request: FileRequest, state: State) -> None:
-    moves: frozenset[str] = next((after for before, after in MOVES.items() if before == request.state), frozenset())
-    if state not in moves:
+    if not may_become(request, state):
         raise ApprovalRefused(
             f"{request.id} is {request.state} and can't become {state}",
             hint="`toolcrib approvals`, run in its folder, asks anew about the file." if request.state in _OVER else "",

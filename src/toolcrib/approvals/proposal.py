@@ -14,7 +14,7 @@ from toolcrib.approvals.store import ProposalRow
 from toolcrib.masking.entries import masked_address, masked_entry
 from toolcrib.masking.names import is_secret_name
 from toolcrib.masking.texts import cover_keys
-from toolcrib.model.pin import PinnedKind
+from toolcrib.model.pin import PinKey, PinnedKind
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
 State = Literal["pending", "approved", "rejected", "expired", "superseded"]
@@ -108,6 +108,15 @@ class Proposal:
     @property
     def definitions_asked_about(self) -> set[Offered]:
         return {(change.kind, change.name, change.fingerprint) for change in self.changes}
+
+    @property
+    def keys_agreed_to(self) -> set[PinKey]:
+        """What somebody agreed to here of all that the server offers now, and nothing newer of the same name waits."""
+        waiting = {change.key for change in self.changes}
+        if self.state not in ("pending", "approved"):
+            return set()
+        before = {(kind, name) for one in self.accepted for kind, name, _ in one.definitions}
+        return before | waiting if self.state == "approved" else before - waiting
 
     def agreement_to(self, offered: Offered) -> Decision | None:
         """Who agreed here to exactly this definition of a server in use, when and why; None where nobody did."""

@@ -22,7 +22,8 @@ _WORDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("personal data", frozenset("pii gdpr".split())),
 )
 _NAMED_TOOLS = 3
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# `${$}` is a plain `$`.
+_VARIABLE = re.compile(r"\$\{(?!\$\})([^}]*)\}")
 _SHELL_MARK = re.compile(r"[;&|<>`]|\$\(")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -62,7 +63,8 @@ def _of_launch(launch: Launch) -> Iterator[str]:
     if not isinstance(launch, RemoteLaunch):
         yield "it runs a program on this machine, with your rights"
         if marks := sorted({mark for word in (launch.command, *launch.args) for mark in _SHELL_MARK.findall(word)}):
-            yield f"its command line has characters that a shell acts on: {' '.join(marks)}"
+            quoted = ", ".join(f'"{mark}"' for mark in marks)
+            yield f"its command line has characters that a shell acts on: {quoted}"
         for package in unpinned_packages(launch):
             yield f"{package} has no exact version: whoever publishes it can change later what runs here"
     elif peer_id_of(launch.url) is not None:

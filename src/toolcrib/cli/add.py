@@ -16,6 +16,7 @@ from toolcrib.cli.output import Output
 from toolcrib.config.package_versions import unpinned_packages
 from toolcrib.config.paths import working_folder
 from toolcrib.errors import ValidationError
+from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.server import StdioLaunch
 
 
@@ -28,13 +29,17 @@ def _add(options: argparse.Namespace) -> int:
     entry, given = _entry(options)
     check_new_server(name, entry)
     own = edit_own_file(options, lambda own: _with_server(own, name, entry, given))
-    for seen in given.seen:
-        Output.of(options).note(
+    output = Output.of(options)
+    for seen in map(REDACTOR, given.seen):
+        output.note(
             f"other programs, and the history of your shell, can see the value of {seen} on the command line; "
-            f"`--secret {seen}` asks for it instead and puts it into the keyring"
+            f"`--secret {seen}` asks for it instead and puts it into the keyring",
+            is_covered=True,
         )
+    for name in given.unset:
+        output.note(f"{name} is not set here; {options.name} can start only where your AI client gives it a value")
     for package in _unpinned(entry):
-        Output.of(options).note(
+        output.note(
             f"{package} has no exact version: whoever publishes it can change what runs here; "
             "write one behind it to decide that yourself"
         )

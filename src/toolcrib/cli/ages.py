@@ -11,8 +11,14 @@ def ago(seconds: float) -> str:
 
 
 def still(seconds: float) -> str:
-    """`3 hours`; anything below a minute is `less than a minute`."""
-    return _span(seconds) if seconds >= _SPANS[-1][0] else "less than a minute"
+    """`3 hours`, to the nearest; anything below a minute is `less than a minute`."""
+    minute = _SPANS[-1][0]
+    if seconds < minute:
+        return "less than a minute"
+    # Of 90 days some milliseconds have passed before anybody looks.
+    seconds = round(seconds / minute) * minute
+    span = next(span for span, _ in _SPANS if seconds >= span)
+    return _span(round(seconds / span) * span)
 
 
 def _span(seconds: float) -> str:

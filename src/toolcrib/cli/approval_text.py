@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from toolcrib.approvals.proposal import Accepted, Decision, Proposal, shown_launch
+from toolcrib.approvals.risk import Risk
 from toolcrib.ccos.manifest import capability_id
 from toolcrib.cli.change_text import change_json, finding_json, finding_line, print_changes, print_members
 from toolcrib.cli.launch_text import launch_lines
@@ -56,6 +57,11 @@ def print_in_short(out: Terminal, proposal: Proposal) -> None:
     about = [("Changes", counted_changes(proposal)), ("Names", names)] if proposal.subject == "tools" else []
     for label, text in [("Request", proposal.id), *launch_lines(proposal.launch), *about]:
         out.paragraph(f"{label}: {clean(text)}", "  ")
+
+
+def risk_line(risk: Risk) -> str:
+    """The level and the reasons for it."""
+    return f"{risk.level}: {'; '.join(risk.reasons)}"
 
 
 def counted_changes(proposal: Proposal) -> str:
@@ -140,7 +146,7 @@ def _lines(proposal: Proposal) -> list[tuple[str, str]]:
         ("Wanted for", proposal.goal),
         ("Since", date(proposal.requested_at)),
         ("Expires", date(proposal.expires_at) if proposal.state == "pending" else ""),
-        ("Risk", f"{proposal.risk.level}: {'; '.join(proposal.risk.reasons)}"),
+        ("Risk", risk_line(proposal.risk)),
         ("Note", proposal.note),
         *((f"Agreed to {_accepted_names(one)}", decided(one.decision)) for one in proposal.accepted),
         ("Decided", decided(proposal.decision)),

@@ -48,7 +48,7 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     if not options.all and options.state == "pending":
         _say_what_expired(output, door, found)
     if not found and not files:
-        output.out.write("Nothing was proposed." if options.all else f"No proposal is {options.state}.")
+        output.out.write(_none(options))
         return OK
     rows = [(one.requested_at, _row(one)) for one in found]
     rows += [(one["requestedAt"] or 0.0, _file_row(one)) for one in file_approvals.listed_json(door, files)]
@@ -58,13 +58,20 @@ def _list(options: argparse.Namespace, output: Output, door: Opened) -> int:
     return OK
 
 
+def _none(options: argparse.Namespace) -> str:
+    if options.all:
+        return "There has been no request yet."
+    return "Nothing waits for you." if options.state == "pending" else f"No request is {options.state}."
+
+
 def _row(one: Proposal) -> tuple[str, ...]:
     return one.id, one.state, one.server, _tools(one), one.risk.level, date(one.requested_at), asked_by(one)
 
 
 def _file_row(one: Mapping[str, Any]) -> tuple[str, ...]:
     path, since = home_as_tilde(one["path"]), date(one["requestedAt"])
-    return one["id"], one["state"], path, "?", one["risk"]["level"], since, one["source"]
+    risk = one["risk"]["level"] if one["servers"] else "?"
+    return one["id"], one["state"], path, "?", risk, since, one["source"]
 
 
 def _say_what_expired(output: Output, door: Opened, pending: Sequence[Proposal]) -> None:

@@ -14,19 +14,20 @@ from typing import Any
 
 from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.calls.call_filter import CallFilter
-from toolcrib.cli.calls import call_json, took
+from toolcrib.cli.calls import call_json, no_log_yet, took
+from toolcrib.cli.columns import Columns
 from toolcrib.cli.exits import FAILED, OK
 from toolcrib.cli.following import follow
 from toolcrib.cli.output import Output
 from toolcrib.cli.since import moment
-from toolcrib.cli.terminal import width_of
 from toolcrib.cli.wording import counted
 from toolcrib.config.paths import Paths
+from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean
 from toolcrib.storage.audit_check import Break, Checked, check_log
 from toolcrib.storage.audit_trail import AuditTrail, Wanted, files_of_log
 
-_COLUMNS = (("LINE", 7), ("TIME", 19), ("TOOK", 9), ("OUTCOME", 26), ("CALLER", 14), ("ABOUT", 0))
+_COLUMNS = Columns(("LINE", "TIME", "TOOK", "OUTCOME", "CALLER", "ABOUT"), (7, 19, 9, 26, 14, 0))
 _TABLE = (
     "n time client face server tool outcome durationMs argumentNames argumentBytes resultBytes questions effect decision"
     " rights fingerprint findings reason"
@@ -54,14 +55,15 @@ def _show(options: argparse.Namespace, output: Output, log: Path) -> int:
     if output.as_json and not follows:
         output.json({"lines": [_record_json(record) for record in records]})
         return OK
+    columns = _COLUMNS.for_rows(map(_cells, records))
     if not output.as_json and (records or follows):
-        output.out.write(output.out.paint(_line([name for name, _ in _COLUMNS]), "bold"))
-    _print(output, records)
+        output.out.write(output.out.paint(columns.heading, "bold"))
+    _print(output, columns, records)
     if follows:
         for record in follow(lambda: trail.new(wanted), output.out.stream):
-            _print(output, [record])
+            _print(output, columns, [record])
     elif not records:
-        output.note("No line of the audit log fits.")
+        output.note("No line of the audit log fits." if files_of_log(log) else no_log_yet(log))
     if any(not record.number for record in records):
         output.note(
             "Lines without a number are not part of the chain: `toolcrib audit verify` says whether they may be there."
@@ -89,13 +91,13 @@ def _record_json(record: AuditRecord) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value != "" or name in ("server", "tool", "client")}
 
 
-def _print(output: Output, records: Iterable[AuditRecord]) -> None:
+def _print(output: Output, columns: Columns, records: Iterable[AuditRecord]) -> None:
     for record in records:
         if output.as_json:
             output.json_line(_record_json(record))
         else:
             failed = record.is_call and record.failed
-            output.out.write(output.out.paint(_line(_cells(record)), *(["red"] if failed else [])))
+            output.out.write(output.out.paint(columns.line(_cells(record)), *(["red"] if failed else [])))
 
 
 def _cells(record: AuditRecord) -> list[str]:
@@ -105,14 +107,11 @@ def _cells(record: AuditRecord) -> list[str]:
     return [str(record.number or "-"), at, duration, *map(clean, (record.outcome, record.caller or "-", about))]
 
 
-def _line(cells: list[str]) -> str:
-    padded = (cell + " " * (width - width_of(cell)) for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
-    return "  ".join(padded).rstrip()
-
-
 def _verify(options: argparse.Namespace, output: Output, log: Path) -> int:
     checked = check_log(log, options.expect or "")
     breaks = [found for found in checked.breaks if found.number >= options.first]
+    if not breaks and checked.last and options.first > checked.last:
+        raise ValidationError(f"--from {options.first}: the audit log ends with line {checked.last}")
     is_whole = not breaks and checked.has_expected
     if output.as_json:
         output.json(_checked_json(checked, breaks, is_whole=is_whole))

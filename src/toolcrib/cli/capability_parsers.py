@@ -93,4 +93,6 @@ def _action(actions: Commands, name: str, help: str) -> Parser:
 
 
 def _add_request(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("request", metavar="REQUEST", help="the id of the request, or the name of the server")
+    parser.add_argument(
+        "request", metavar="REQUEST", help="the id of the request, the name of the server, or the path of a file"
+    )

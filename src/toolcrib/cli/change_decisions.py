@@ -20,6 +20,12 @@ from toolcrib.model.tool_naming import public_name
 
 
 def approve(options: argparse.Namespace, output: Output, door: Opened, proposal: Proposal) -> int:
+    named, agreed_to = chosen_changes(options), proposal.keys_agreed_to
+    spec = door.capabilities.view.specs.get(proposal.server)
+    meant = [key if spec is None else _offered_as(key, proposal, spec) for key in named]
+    chosen = [key for key in meant if key not in agreed_to]
+    if named and not chosen:
+        return _already_used(output, proposal, [definition_name(key) for key in named])
     if not output.as_json:
         print_proposal(output.out, proposal)
     if not agreed(options):
@@ -27,11 +33,9 @@ def approve(options: argparse.Namespace, output: Output, door: Opened, proposal:
         return OK
     was_approved = proposal.state == "approved"
     with opened_change_review(door.capabilities.approvals) as review:
-        if named := chosen_changes(options):
-            spec = door.capabilities.view.specs.get(proposal.server)
-            chosen = [key if spec is None else _offered_as(key, proposal, spec) for key in named]
+        if chosen:
             proposal = review.approve_some(proposal, chosen, person(), options.reason)
-            return _say_some(output, proposal, [definition_name(key) for key in named])
+            return _say_some(output, proposal, [definition_name(key) for key in chosen])
         proposal = review.approve(proposal, person(), options.reason)
     return already(output, proposal) if was_approved else _say(output, proposal, "can be used as they are now")
 
@@ -39,7 +43,8 @@ def approve(options: argparse.Namespace, output: Output, door: Opened, proposal:
 def _offered_as(key: PinKey, proposal: Proposal, spec: ServerSpec) -> PinKey:
     """What the server calls what is meant: a person may also name it as it is called here."""
     kind, name = key
-    of_kind = [change.key for change in proposal.changes if change.kind == kind]
+    known = {change.key for change in proposal.changes} | proposal.keys_agreed_to
+    of_kind = [one for one in sorted(known) if one[0] == kind]
     return key if key in of_kind else next((one for one in of_kind if _name_here(one, spec) == name), key)
 
 
@@ -63,6 +68,14 @@ def pin_shown(proposal: Proposal) -> None:
     if proposal.definitions:
         with opened_store() as store:
             pin_definitions(store, proposal, person())
+
+
+def _already_used(output: Output, proposal: Proposal, names: Sequence[str]) -> int:
+    if output.as_json:
+        output.json({"success": True, **as_json(proposal), "approved": list(names), "unchanged": True})
+    else:
+        output.out.paragraph(f"{proposal.server}: {', '.join(names)} was approved before; nothing was changed")
+    return OK
 
 
 def _say_some(output: Output, proposal: Proposal, names: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolcrib.approvals.change import Change, Verdict
 from toolcrib.cli.terminal import Terminal
-from toolcrib.model.clean_text import clean, clean_json
+from toolcrib.model.clean_text import clean, spelled_out
 from toolcrib.model.finding import Finding
 from toolcrib.model.pin import PinnedKind
 from toolcrib.model.tool import Tool
@@ -98,7 +98,7 @@ def print_members(out: Terminal, definition: Mapping[str, Any], *, with_name: bo
     """Every word of a definition, each with its place; without its name where a heading has it."""
     for field in changed_fields({}, definition):
         if with_name or field.where != "name":
-            text = _shown("".join(part.text for part in field.parts))
+            text = spelled_out("".join(part.text for part in field.parts))
             out.paragraph(f"{_without_marks(clean(field.where))}: {_without_marks(text)}", "    ")
 
 
@@ -115,21 +115,16 @@ def _marked(out: Terminal, field: FieldChange) -> str:
 
 def _with_marks(out: Terminal, part: Part) -> str:
     opens, closes, colour = _MARKS[part.operation]
-    return out.paint(f"{opens}{_between_marks(_shown(part.text))}{closes}", colour)
+    return out.paint(f"{opens}{_between_marks(spelled_out(part.text))}{closes}", colour)
 
 
 def _around(text: str, *, is_first: bool, is_last: bool) -> str:
     words = text.split(" ")
     if len(words) <= 2 * CONTEXT_WORDS:
-        return _between_marks(_shown(text))
+        return _between_marks(spelled_out(text))
     before = "" if is_first else " ".join(words[:CONTEXT_WORDS]) + " "
     after = "" if is_last else " " + " ".join(words[-CONTEXT_WORDS:])
-    return _between_marks(_shown(f"{before}…{after}"))
-
-
-def _shown(text: str) -> str:
-    """Text in one line; what can't be seen, and what a terminal would obey, is written as an escape."""
-    return clean_json(text.replace("\n", "\\n").replace("\t", "\\t"))
+    return _between_marks(spelled_out(f"{before}…{after}"))
 
 
 def _without_marks(text: str) -> str:

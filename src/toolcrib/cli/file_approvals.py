@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue
+from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue, may_become
 from toolcrib.approvals.proposal import Decision, shown_launch
 from toolcrib.approvals.risk import Risk, assess
 from toolcrib.cli.agreement import agreed, asked_to_reject, chosen_changes
-from toolcrib.cli.approval_text import date, decided, decision_json
+from toolcrib.cli.approval_text import date, decided, decision_json, risk_line
 from toolcrib.cli.exits import OK
 from toolcrib.cli.launch_text import launch_lines
 from toolcrib.cli.opened_capabilities import Opened, person
@@ -23,20 +23,29 @@ from toolcrib.cli.terminal import Terminal
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.file_requests import FileRequest, content_of, digest_of
 from toolcrib.config.paths import Paths
-from toolcrib.config.project_files import is_project_file, read_project_file
+from toolcrib.config.project_files import as_written, is_project_file, read_project_file
 from toolcrib.engine.met_files import opened_file_queue
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean
 from toolcrib.model.server import ServerSpec
 
-_GONE = "The file is another one now, or gone: what it had in it can't be shown."
+_GONE = "The file has changed since, or is gone: what it held then is no longer known."
 _ID = re.compile("file-[0-9a-f]{8}")
 
 
 def is_meant(options: argparse.Namespace) -> bool:
     """Whether a command is about one of these files: it names a request, or the file itself."""
-    named = str(getattr(options, "request", ""))
-    return options.action in ("show", "approve", "reject") and bool(_ID.fullmatch(named) or os.sep in named)
+    if options.action not in ("show", "approve", "reject"):
+        return False
+    named = options.request
+    return bool(_ID.fullmatch(named)) or os.sep in named or _is_file_here(named)
+
+
+def _is_file_here(named: str) -> bool:
+    try:
+        return is_project_file(Path(named))
+    except OSError:  # the working directory is gone
+        return False
 
 
 def requests(door: Opened, *, state: str | None = "pending") -> list[FileRequest]:
@@ -62,7 +71,7 @@ def file_json(request: FileRequest, expires_at: float) -> dict[str, Any]:
         "subject": "file",
         "path": request.path,
         "sha256": request.sha256,
-        "servers": [{"name": spec.name, "launch": shown_launch(spec.launch)} for spec in servers],
+        "servers": [{"name": spec.name, "launch": shown_launch(as_written(spec.launch))} for spec in servers],
     }
     if decision is not None:
         body["decision"] = decision_json(decision)
@@ -106,14 +115,20 @@ def _approve(options: argparse.Namespace, output: Output, queue: FileQueue, requ
 def _reject(options: argparse.Namespace, output: Output, queue: FileQueue, request: FileRequest) -> int:
     if request.state == "rejected":
         return _told(output, queue, request, f"{request.path} is already rejected; nothing was changed", unchanged=True)
-    if not output.as_json:
-        servers, _ = _asked_about(request)
-        output.out.paragraph(_heading(request), "", "bold")
-        output.out.paragraph(f"Servers: {clean(', '.join(spec.name for spec in servers)) or 'none'}", "  ")
-    if not asked_to_reject(options, output):
+    if may_become(request, "rejected") and not _rejection_agreed(options, output, request):
         return OK
     rejected = queue.reject(request.id, person(), options.reason)
     return _told(output, queue, rejected, f"{rejected.path} is rejected; it is asked about again when it changes")
+
+
+def _rejection_agreed(options: argparse.Namespace, output: Output, request: FileRequest) -> bool:
+    """The file is shown in short, and a person at a terminal is asked."""
+    if not output.as_json:
+        servers, _ = _asked_about(request)
+        names = clean(", ".join(spec.name for spec in servers)) or "none"
+        output.out.paragraph(_heading(request), "", "bold")
+        output.out.paragraph(f"Servers: {names}" if _is_there(request) else _GONE, "  ")
+    return asked_to_reject(options, output)
 
 
 def _told(output: Output, queue: FileQueue, request: FileRequest, words: str, *, unchanged: bool = False) -> int:
@@ -131,7 +146,7 @@ def _print_request(out: Terminal, queue: FileQueue, request: FileRequest) -> Non
     risk, decision = _risk(servers), _decision(request)
     until = f"{date(request.since)}, until {date(queue.expires_at(request))}" if request.since else ""
     told = [("Request", request.id), ("Proposed by", FROM_PROJECT_FILE), ("Since", until)]
-    told += [("Risk", f"{risk.level}: {'; '.join(risk.reasons)}"), ("Decided", decided(decision))]
+    told += [("Risk", risk_line(risk) if _is_there(request) else ""), ("Decided", decided(decision))]
     for label, text in told:
         if text:
             out.paragraph(f"{label}: {clean(text)}", "  ")
@@ -154,7 +169,7 @@ def print_file(out: Terminal, file: Path) -> None:
 def _print_servers(out: Terminal, servers: Sequence[ServerSpec], problems: Sequence[str]) -> None:
     for spec in servers:
         out.paragraph(clean(spec.name), "  ", "bold")
-        for label, text in launch_lines(spec.launch):
+        for label, text in launch_lines(as_written(spec.launch)):
             out.paragraph(f"{label}: {clean(text)}", "    ")
     for problem in problems:
         out.paragraph(f"left out: {problem}", "  ")

@@ -74,7 +74,19 @@ def _chosen(text: str, choices: Sequence[Choice]) -> Any:
     for number, (value, name) in enumerate(choices, 1):
         if text in (str(number), str(value), name):
             return value
+    for value, words in _yes_and_no(choices):
+        if text.lower() in words:
+            return value
     raise NotAnAnswer(f"Choose one of the numbers from 1 to {len(choices)}.")
+
+
+def _yes_and_no(choices: Sequence[Choice]) -> list[tuple[Any, frozenset[str]]]:
+    """What else may be written where one of the choices is no: that, and yes where there is one other."""
+    refusals = [value for value, name in choices if {str(value).lower(), name.lower()} & _NO]
+    others = [value for value, _ in choices if value not in refusals]
+    if len(refusals) != 1:
+        return []
+    return [(refusals[0], _NO), *([(others[0], _YES)] if len(others) == 1 else [])]
 
 
 def _yes_or_no(text: str) -> bool:

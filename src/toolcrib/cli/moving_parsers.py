@@ -118,7 +118,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="a variable for the command; without a value, the one that has this name where it is started",
+        help="a variable for the command; without a value, the one that has this name where the server is started",
     )
     parser.add_argument(
         "--secret",

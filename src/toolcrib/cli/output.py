@@ -10,6 +10,7 @@ from typing import Any
 
 from toolcrib.cli.surroundings import around
 from toolcrib.cli.terminal import Terminal
+from toolcrib.cli.wording import in_words
 from toolcrib.errors import ConfigurationError, InvalidArguments, Problem, ToolcribError
 from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.clean_text import clean, clean_json
@@ -60,13 +61,13 @@ class Output:
             )
             self.json(REDACTOR.value(body))
             return
-        for line in (f"toolcrib: {_lead(error)}{error.message}", *advice(error)):
+        for line in (f"toolcrib: {in_words(error)}", *advice(error)):
             self.err.paragraph(REDACTOR(line))
 
-    def note(self, text: str) -> None:
-        """A word beside the answer, for people; not in quiet mode."""
+    def note(self, text: str, *, is_covered: bool = False) -> None:
+        """A word beside the answer, for people; not in quiet mode. `is_covered` of one without any secret by itself."""
         if not self.is_quiet:
-            self.err.paragraph(clean(REDACTOR(text)), "", "yellow")
+            self.err.paragraph(clean(text if is_covered else REDACTOR(text)), "", "yellow")
 
     def _write_json(self, value: Any, *, indent: int | None) -> None:
         encoding = (getattr(self.out.stream, "encoding", None) or "utf-8").lower().replace("-", "")
@@ -105,10 +106,6 @@ def advice(error: ToolcribError) -> list[str]:
 
 def did_you_mean(names: Iterable[str]) -> str:
     return f"Did you mean: {', '.join(names)}?"
-
-
-def _lead(error: ToolcribError) -> str:
-    return "the configuration can't be used:\n" if isinstance(error, ConfigurationError) else ""
 
 
 def _plain(value: Any) -> Any:

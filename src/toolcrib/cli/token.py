@@ -16,10 +16,10 @@ from toolcrib.cli.output import Output
 from toolcrib.cli.since import deadline
 from toolcrib.cli.surroundings import around
 from toolcrib.cli.table import print_table
-from toolcrib.config.names import did_you_mean
+from toolcrib.config.names import did_you_mean, nearest
 from toolcrib.config.paths import Paths
 from toolcrib.config.settings import Settings
-from toolcrib.errors import ValidationError
+from toolcrib.errors import TokenNotFound, ValidationError
 from toolcrib.model.named_token import NamedToken, new_text
 from toolcrib.storage.token_file import TokenFile, Tokens
 from toolcrib.workspace.profiles import check_profile
@@ -106,7 +106,12 @@ def _revoke(name: str, output: Output, tokens: TokenFile) -> None:
     def without(kept: Tokens) -> Tokens:
         ended.extend(one for one in kept if name in (one.name, one.id))
         if not ended:
-            raise ValidationError(f"there is no token {name!r}", hint="`toolcrib token list` shows all.")
+            close = nearest(name, [one.name for one in kept])
+            raise TokenNotFound(
+                f"there is no token {name!r}",
+                hint="`toolcrib token list` shows all.",
+                nearest=[close] if close else [],
+            )
         return tuple(one for one in kept if one not in ended)
 
     tokens.change(without)

@@ -52,7 +52,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(trusted: TrustedFiles, output: Output) -> None:
-    for path, agreement in trusted.agreements().items():
+    agreements = trusted.agreements()
+    if not agreements:
+        output.out.paragraph("Nothing is trusted: no file of a folder is used.")
+    for path, agreement in agreements.items():
         who = f", by {clean(agreement.by)} on {date(agreement.at)}" if agreement.by else ""
         output.out.paragraph(f"{path}{who}{'' if trusted.is_trusted(path) else ' (changed since: not used)'}")
 

@@ -18,6 +18,7 @@ from toolcrib.model.availability import State
 from toolcrib.model.clean_text import clean
 from toolcrib.model.finding import Finding
 from toolcrib.model.pin import Pin, PinKey
+from toolcrib.model.shell_words import shell_word
 from toolcrib.model.tool import split_id
 from toolcrib.model.visible_tool import VisibleTool
 from toolcrib.workspace.catalog_view import CatalogView
@@ -66,7 +67,18 @@ def run(options: argparse.Namespace, output: Output, door: Opened) -> int:
         return OK
     for one in told:
         _print(output, one)
+    if not told:
+        output.out.paragraph(_why_nothing(view, server))
     return OK
+
+
+def _why_nothing(view: CatalogView, server: str) -> str:
+    """Why there is nothing to say of a server."""
+    if (broken := view.broken(server)) is not None:
+        return f"{clean(server)} could not be read: {broken.error}\n`toolcrib doctor {shell_word(server)}` says what to do."
+    if not view.was_read(server):
+        return f"{clean(server)} has not been read yet: `toolcrib discover {shell_word(server)}` reads it."
+    return f"{clean(server)} offers nothing."
 
 
 def _asked(view: CatalogView, server: str, tool: str) -> Iterator[VisibleTool]:

@@ -41,6 +41,11 @@ def hidden(text: str) -> str:
     return _DOLLAR_TO_HIDE.sub("${$}", text)
 
 
+def revealed(text: str) -> str:
+    """The text that was hidden."""
+    return text.replace("${$}", "$")
+
+
 def reference(name: str) -> Ours:
     """Our reference to a variable."""
     return Ours(f"${{{name}}}")

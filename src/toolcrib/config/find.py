@@ -124,7 +124,6 @@ def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFil
             return FoundFile(path, content, is_project=True)
     except ConfigurationError:
         pass
-    search.notices.append(
-        f"{path} is not used: it came with this folder. Look at it, then run `toolcrib trust {shell_word(str(path))}`"
-    )
+    how = f"Look at it, then run `toolcrib trust {shell_word(str(path))}`"
+    search.notices.append(f"{path} is not used: {trusted.why_not(path)}. {how}")
     return None

@@ -11,7 +11,15 @@ SERVICE = "toolcrib"
 
 
 class OsKeyring:
-    """Secrets by name, all under one service."""
+    """Secrets by name, all under one service; `option` asks for it, and `otherwise` is what to do without one."""
+
+    def __init__(
+        self,
+        option: str = "--secrets keyring",
+        otherwise: str = "keep the values where they are with `--secrets keep`",
+    ) -> None:
+        self._option = option
+        self._otherwise = otherwise
 
     def get(self, name: str) -> str | None:
         """The secret, or None when it cannot be had."""
@@ -26,9 +34,9 @@ class OsKeyring:
         try:
             package.set_password(SERVICE, name, secret)
         except Exception as error:  # noqa: BLE001 - as for `get`
-            raise _unusable(f"the keyring refused to store '{name}': {type(error).__name__}") from None
+            raise self._unusable(f"the keyring refused to store '{name}': {type(error).__name__}") from None
         if self.get(name) != secret:
-            raise _unusable(f"the keyring did not keep '{name}'")
+            raise self._unusable(f"the keyring did not keep '{name}'")
 
     def drop(self, name: str) -> None:
         """Forget the secret; one that is not there is no mistake."""
@@ -41,15 +49,14 @@ class OsKeyring:
         """Raise when there is no keyring to put anything into."""
         package = self._package()
         if package.get_keyring().priority <= 0:
-            raise _unusable("this machine has no usable keyring")
+            raise self._unusable("this machine has no usable keyring")
 
     def _package(self) -> Any:
         try:
             return import_module("keyring")
         except ImportError:
-            raise _unusable("the package keyring is not installed") from None
+            raise self._unusable("the package keyring is not installed") from None
 
-
-def _unusable(message: str) -> ConfigurationError:
-    hint = "Install it with `pip install toolcrib[keyring]`, or keep the values where they are with `--secrets keep`."
-    return ConfigurationError([Problem("--secrets keyring", message)], hint=hint)
+    def _unusable(self, message: str) -> ConfigurationError:
+        hint = f"Install one with `pip install toolcrib[keyring]`, or {self._otherwise}."
+        return ConfigurationError([Problem(self._option, message)], hint=hint)

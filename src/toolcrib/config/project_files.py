@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolcrib.clients.dialects import hidden
+from toolcrib.clients.dialects import hidden, revealed
 from toolcrib.clients.machine import is_there
 from toolcrib.config.dangerous_variables import set_by
 from toolcrib.config.diagnostics import Findings
@@ -64,7 +64,7 @@ def import_project(
             untrusted = UntrustedFile(file, hashlib.sha256(content or b"").hexdigest())
             found.untrusted.append(untrusted)
             if not is_rejected(untrusted):
-                findings.warn(_not_used(file))
+                findings.warn(_not_used(file, trusted))
             state = SourceState(FROM_PROJECT, str(file), "untrusted")
         else:
             specs = read_project_file(file, content, own)
@@ -90,6 +90,11 @@ def read_project_file(file: Path, content: bytes, findings: Findings) -> list[Se
     return list(_harmless((_in_folder(spec, project_folder(file)) for spec in specs), file, findings))
 
 
+def as_written(launch: Launch) -> Launch:
+    """What the file itself says, for whoever decides about it: in a launch its literal text is told from references of ours."""
+    return _each_text(launch, revealed)
+
+
 def _content(file: Path) -> bytes | None:
     try:
         return read_bytes(file)
@@ -97,9 +102,9 @@ def _content(file: Path) -> bytes | None:
         return None
 
 
-def _not_used(file: Path) -> str:
+def _not_used(file: Path, trusted: TrustedFiles) -> str:
     return (
-        f"the servers of {file} are not used: it came with this folder. "
+        f"the servers of {file} are not used: {trusted.why_not(file)}. "
         f"`toolcrib trust {shell_word(str(file))}` shows them and uses them from then on"
     )
 

@@ -59,6 +59,10 @@ class TrustedFiles:
         """What was agreed to of this file, whatever it holds now."""
         return self._read().get(trusted_name(path))
 
+    def why_not(self, path: Path) -> str:
+        """Why a file that is not trusted is not, in words."""
+        return "it came with this folder" if self.agreement_to(path) is None else "it has changed since it was trusted"
+
     def agreements(self) -> dict[Path, Agreement]:
         return {Path(key): agreement for key, agreement in sorted(self._read().items())}
 

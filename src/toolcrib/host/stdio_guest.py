@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.cli import exits
+from toolcrib.cli.wording import in_words
 from toolcrib.config.settings import Settings
 from toolcrib.connector import words
 from toolcrib.errors import ConfigurationError
@@ -60,7 +61,7 @@ class StdioGuest:
         try:
             view = await ClientView.of(self._guest.hello, parsed_options(self._guest.hello))
         except ConfigurationError as error:
-            self._guest.say(words.SAY, f"toolcrib: the configuration can't be used:\n{error.message}")
+            self._guest.say(words.SAY, "\n".join(filter(None, (f"toolcrib: {in_words(error)}", error.hint))))
             self._guest.say(words.END, str(exits.CONFIGURATION))
             return
         if not view.settings.engine_enabled:

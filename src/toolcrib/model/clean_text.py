@@ -72,6 +72,12 @@ def clean_json(text: str) -> str:
     return _unsafe_in_json().sub(lambda found: _json_escape(found[0]), text)
 
 
+def spelled_out(text: str) -> str:
+    """One line for people: each character that can't be seen, or that a terminal would obey, is written as one escape."""
+    plain = text.replace("\n", "\\n").replace("\t", "\\t")
+    return _unsafe_in_json().sub(lambda found: _escape(found[0]), plain)
+
+
 def escape_unsafe(json_text: str) -> str:
     """JSON text that means the same, with everything that could hide or steer written as an escape; joined emoji stay."""
     if json_text.isascii() and "\x7f" not in json_text:  # JSON has no other control characters
@@ -82,6 +88,11 @@ def escape_unsafe(json_text: str) -> str:
 def _is_plain(text: str) -> bool:
     # Most text is; this costs next to nothing.
     return text.isascii() and text.isprintable()
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def _json_escape(character: str) -> str:

@@ -57,8 +57,9 @@ class ProfileRights:
 def check_profile(settings: Settings, profile: str) -> None:
     """Raise the error for a profile that the configuration does not have."""
     if profile and profile not in settings.profiles:
-        source = str(settings.file or "")
-        raise ConfigurationError([Problem("--profile", no_such_profile(profile, settings.profiles), source)])
+        # The file may be all right: that the option is the wrong one comes first.
+        where = f"Profiles are written in {settings.file}." if settings.file else ""
+        raise ConfigurationError([Problem("--profile", no_such_profile(profile, settings.profiles))], hint=where)
 
 
 def _rights(profile: Profile, settings: Settings) -> Rights:
