@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue
-from toolcrib.approvals.proposal import Decision, shown_launch
+from toolcrib.approvals.proposal import Decision
 from toolcrib.approvals.risk import Risk, assess
+from toolcrib.approvals.shown_launch import shown_launch
 from toolcrib.cli.agreement import agreed, asked_to_reject, chosen_changes
 from toolcrib.cli.approval_text import date, decided, decision_json
 from toolcrib.cli.exits import OK
