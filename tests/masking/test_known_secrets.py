@@ -92,3 +92,20 @@ def test_what_a_server_says_of_itself_keeps_the_everyday_words_that_are_also_val
     raw = b'{"description":"Query a postgres database"}'
     assert masker_of("postgres").json(raw) is raw
     assert masker_of("postgres")("no postgres here") == "no ${NAME} here"
+
+
+def test_a_secret_made_of_digits_is_covered_as_a_number_as_well():
+    masker = masker_of("83749283749283")
+    written = '{"default":83749283749283,"enum":[-83749283749283,83749283749283.0,"83749283749283"]}'
+    covered = {"default": "${NAME}", "enum": ["${NAME}"] * 3}
+
+    assert json.loads(masker.json(written.encode())) == covered
+    assert masker.value(json.loads(written)) == covered
+
+
+def test_a_number_that_only_has_the_digits_of_a_secret_in_it_stays_a_number():
+    numbers = [837492, 1837492837492830, 83749283749283.5, 0, 1, True, None, 1e400, -32000]
+    masker = masker_of("83749283749283", "123456", "00837492", "9" * 5000)
+    assert masker.value(numbers) == numbers
+    # A small number is an everyday one: it stays in what a server says of itself, as it does in a text.
+    assert json.loads(masker.json(b'{"n":123456,"s":"123456 83749283749283"}')) == {"n": 123456, "s": "123456 ${NAME}"}

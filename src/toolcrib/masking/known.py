@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from toolcrib.masking.escapes import LONGEST_ESCAPE, may_hide, readings
@@ -11,6 +12,8 @@ from toolcrib.masking.spans import MASK, Span, covered, places
 
 # A shorter value stands in ordinary text by chance: hiding it would spoil the text and even give the value away.
 SHORTEST = 6
+# What JSON may have as a number as well. Python takes no longer ones.
+_WHOLE_NUMBER = re.compile(r"[1-9][0-9]{,4000}")
 # Of what base64 makes of a value so many characters must be its own.
 _SHORTEST_ENCODED = 8
 
@@ -21,6 +24,9 @@ class KnownSecrets:
     def __init__(self, labels: Mapping[str, str] | None = None) -> None:
         self._labels = dict(labels or {})
         self._written = {form: label for value, label in self._labels.items() for form in _forms(value)}
+        self._numbers: dict[float, str] = {
+            int(form): label for form, label in self._written.items() if _WHOLE_NUMBER.fullmatch(form)
+        }
         self._bytes = tuple(_encoded(form) for form in self._written)
         self.longest = LONGEST_ESCAPE * max(map(len, self._written), default=0)
 
@@ -70,6 +76,10 @@ class KnownSecrets:
         while spans := [span._replace(label=MASK) for span in self.spans(shown)]:
             shown = covered(shown, spans)
         return shown
+
+    def number(self, value: float) -> float | str:
+        """The number, or what is shown instead where its digits are one of them; a part of it is never covered."""
+        return self._numbers.get(abs(value), value) if self._numbers else value
 
 
 def labelled(found: Iterable[tuple[str, str]]) -> dict[str, str]:
