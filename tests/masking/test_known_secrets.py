@@ -6,6 +6,8 @@ import base64
 import json
 from urllib.parse import quote
 
+import httpx2
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +111,15 @@ def test_a_number_that_only_has_the_digits_of_a_secret_in_it_stays_a_number():
     assert masker.value(numbers) == numbers
     # A small number is an everyday one: it stays in what a server says of itself, as it does in a text.
     assert json.loads(masker.json(b'{"n":123456,"s":"123456 83749283749283"}')) == {"n": 123456, "s": "123456 ${NAME}"}
+
+
+@pytest.mark.parametrize("secret", ["Zq7Kx92mPlwCanary4", "qHxWbvLkPzTrYmNc", "3F2B8C1E-9D4A-4F6B-8E2D-1C5A7B9E0F34"])
+def test_a_secret_in_the_host_of_an_address_is_covered_in_small_letters_too(secret):
+    host = httpx2.URL(f"https://{secret}.example/mcp").host
+    assert masker_of(secret)(f"https://{host}/mcp is not known") == "https://${NAME}.example/mcp is not known"
+
+
+@pytest.mark.parametrize("value", ["Postgres", "EU-WEST-1", "Abc-12", "POSTGRESQL", "/Srv/Files"])
+def test_a_word_in_small_letters_stays_readable_though_its_capitals_are_a_secret(value):
+    text = f"in {value.lower()} here"
+    assert masker_of(value)(text) == text

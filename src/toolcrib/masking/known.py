@@ -8,10 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from toolcrib.masking.escapes import LONGEST_ESCAPE, may_hide, readings
+from toolcrib.masking.everyday import is_everyday
+from toolcrib.masking.shapes import is_ordinary
 from toolcrib.masking.spans import MASK, Span, covered, places
 
 # A shorter value stands in ordinary text by chance: hiding it would spoil the text and even give the value away.
 SHORTEST = 6
+# The same in small letters is nearer to words and names.
+_SHORTEST_IN_SMALL_LETTERS = 8
 # What JSON may have as a number as well. Python takes no longer ones.
 _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{,4000}")
 # Of what base64 makes of a value so many characters must be its own.
@@ -103,7 +107,17 @@ def _forms(value: str) -> Iterator[str]:
         # Found faster than by undoing escapes, and also after a backslash that would make another escape of the first one.
         yield from (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
         yield text.replace(" ", "+")
+        yield from _in_small_letters(text)
         yield from _in_base64(_encoded(text))
+
+
+def _in_small_letters(text: str) -> Iterator[str]:
+    """The text as it is in the host of an address, unless anybody could have it in that form alone."""
+    small = text.lower()
+    if small == text or len(small) < _SHORTEST_IN_SMALL_LETTERS or is_everyday(small):
+        return
+    if is_ordinary(text) or not is_ordinary(small):
+        yield small
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
