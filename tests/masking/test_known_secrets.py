@@ -44,7 +44,7 @@ def test_a_known_secret_does_not_come_out_in_another_writing_either(secret, befo
 
 @given(values, st.binary(max_size=8), st.binary(max_size=8))
 def test_a_known_secret_does_not_come_out_in_base64_with_anything_beside_it(secret, before, after):
-    plain = (secret + "-long-enough").encode("utf-8", "replace")
+    plain = secret.encode("utf-8", "replace")
     encoded = base64.b64encode(before + plain + after).decode()
     assert encoded not in masker_of(plain.decode())(encoded)
 
@@ -123,3 +123,9 @@ def test_a_secret_in_the_host_of_an_address_is_covered_in_small_letters_too(secr
 def test_a_word_in_small_letters_stays_readable_though_its_capitals_are_a_secret(value):
     text = f"in {value.lower()} here"
     assert masker_of(value)(text) == text
+
+
+@pytest.mark.parametrize("before", ["", "u:", "bob:"])
+def test_the_shortest_secret_is_covered_in_base64_wherever_it_stands(before):
+    encoded = base64.b64encode(f"{before}q7Rt9z".encode()).decode()
+    assert encoded not in masker_of("q7Rt9z")(f"sent {encoded} to it")

@@ -18,8 +18,9 @@ SHORTEST = 6
 _SHORTEST_IN_SMALL_LETTERS = 8
 # What JSON may have as a number as well. Python takes no longer ones.
 _WHOLE_NUMBER = re.compile(r"[1-9][0-9]{,4000}")
-# Of what base64 makes of a value so many characters must be its own.
-_SHORTEST_ENCODED = 8
+# Of what base64 makes of a value so many characters must be its own. The shortest values have that many, wherever they stand,
+# and no other text has them: it would take terabytes for one to hold them by chance.
+_SHORTEST_ENCODED = 7
 
 
 class KnownSecrets:
