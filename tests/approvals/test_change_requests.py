@@ -8,7 +8,7 @@ from tests.fakes import Clock, spec, tool
 from toolcrib.approvals.approvals import EXPIRY_SECONDS, MOST_OVER, Approvals
 from toolcrib.approvals.change import Change
 from toolcrib.approvals.change_requests import AGREED, REFUSED, ask_about
-from toolcrib.approvals.proposal import shown_launch
+from toolcrib.approvals.shown_launch import shown_launch
 from toolcrib.model.server import RemoteLaunch, StdioLaunch
 from toolcrib.storage.memory_capabilities import MemoryCapabilities
 

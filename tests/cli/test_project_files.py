@@ -57,6 +57,21 @@ def test_trust_shows_every_server_of_a_clients_file_and_uses_them_from_then_on(c
     assert names() == []
 
 
+def test_trust_hides_nothing_of_what_would_run_though_it_looks_like_a_key(capsys: Printed) -> None:
+    key = "sk-" + "a1B2c3" * 6
+    option = f"--import=./{key}.js"
+    project(command=key, env={"MODE_TOKEN": option, "OWN_TOKEN": key})
+    (request,) = waiting(capsys)
+    env = {"MODE_TOKEN": option, "OWN_TOKEN": "***"}  # the second can only be a secret, and perhaps the person's own
+    assert request["servers"][0]["launch"] == {"command": key, "args": ["--all"], "env": env}
+
+    for words in (["approvals", "show", request["id"]], ["trust"]):
+        assert main(words) == 0
+        said = capsys.readouterr().out
+        assert f"Runs: {key} --all\n" in said
+        assert f"Gets variable: MODE_TOKEN={option}\n" in said
+
+
 def test_an_untrusted_file_waits_among_the_approvals_and_can_be_approved_there(capsys: Printed) -> None:
     file = project()
     (request,) = waiting(capsys)

@@ -6,6 +6,8 @@ import base64
 import json
 from urllib.parse import quote
 
+import httpx2
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +44,7 @@ def test_a_known_secret_does_not_come_out_in_another_writing_either(secret, befo
 
 @given(values, st.binary(max_size=8), st.binary(max_size=8))
 def test_a_known_secret_does_not_come_out_in_base64_with_anything_beside_it(secret, before, after):
-    plain = (secret + "-long-enough").encode("utf-8", "replace")
+    plain = secret.encode("utf-8", "replace")
     encoded = base64.b64encode(before + plain + after).decode()
     assert encoded not in masker_of(plain.decode())(encoded)
 
@@ -92,3 +94,38 @@ def test_what_a_server_says_of_itself_keeps_the_everyday_words_that_are_also_val
     raw = b'{"description":"Query a postgres database"}'
     assert masker_of("postgres").json(raw) is raw
     assert masker_of("postgres")("no postgres here") == "no ${NAME} here"
+
+
+def test_a_secret_made_of_digits_is_covered_as_a_number_as_well():
+    masker = masker_of("83749283749283")
+    written = '{"default":83749283749283,"enum":[-83749283749283,83749283749283.0,"83749283749283"]}'
+    covered = {"default": "${NAME}", "enum": ["${NAME}"] * 3}
+
+    assert json.loads(masker.json(written.encode())) == covered
+    assert masker.value(json.loads(written)) == covered
+
+
+def test_a_number_that_only_has_the_digits_of_a_secret_in_it_stays_a_number():
+    numbers = [837492, 1837492837492830, 83749283749283.5, 0, 1, True, None, 1e400, -32000]
+    masker = masker_of("83749283749283", "123456", "00837492", "9" * 5000)
+    assert masker.value(numbers) == numbers
+    # A small number is an everyday one: it stays in what a server says of itself, as it does in a text.
+    assert json.loads(masker.json(b'{"n":123456,"s":"123456 83749283749283"}')) == {"n": 123456, "s": "123456 ${NAME}"}
+
+
+@pytest.mark.parametrize("secret", ["Zq7Kx92mPlwCanary4", "qHxWbvLkPzTrYmNc", "3F2B8C1E-9D4A-4F6B-8E2D-1C5A7B9E0F34"])
+def test_a_secret_in_the_host_of_an_address_is_covered_in_small_letters_too(secret):
+    host = httpx2.URL(f"https://{secret}.example/mcp").host
+    assert masker_of(secret)(f"https://{host}/mcp is not known") == "https://${NAME}.example/mcp is not known"
+
+
+@pytest.mark.parametrize("value", ["Postgres", "EU-WEST-1", "Abc-12", "POSTGRESQL", "/Srv/Files"])
+def test_a_word_in_small_letters_stays_readable_though_its_capitals_are_a_secret(value):
+    text = f"in {value.lower()} here"
+    assert masker_of(value)(text) == text
+
+
+@pytest.mark.parametrize("before", ["", "u:", "bob:"])
+def test_the_shortest_secret_is_covered_in_base64_wherever_it_stands(before):
+    encoded = base64.b64encode(f"{before}q7Rt9z".encode()).decode()
+    assert encoded not in masker_of("q7Rt9z")(f"sent {encoded} to it")

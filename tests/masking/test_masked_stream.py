@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +16,12 @@ from toolcrib.masking.stream import LONGEST_LINE, MaskedStream
 SECRET = "plain-lily-ü-of-the-valley"
 
 
-def through(pieces: list[bytes]) -> bytes:
+LILY = Masker(KnownSecrets({SECRET: "${LILY}"}))
+
+
+def through(pieces: list[bytes], masker: Masker = LILY) -> bytes:
     stream = MaskedStream()
-    stream.masker = Masker(KnownSecrets({SECRET: "${LILY}"}))
+    stream.masker = masker
     return b"".join([*map(stream.feed, pieces), stream.finish()])
 
 
@@ -39,6 +43,31 @@ def test_also_on_a_line_without_an_end(before, piece):
     text = ("." * (LONGEST_LINE - len(SECRET) + before) + SECRET).encode() * 3
     pieces = [text[at : at + piece] for at in range(0, len(text), piece)]
     assert through(pieces) == text.replace(SECRET.encode(), b"${LILY}")
+
+
+NOBODY_TOLD_US = [
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "--api-key hunter2-Xq9Zk",
+    '"password": "hunter2 Xq9Zk"',
+    "Authorization: Bearer hunter2-Xq9Zk",
+    "postgresql://me:hunter2-Xq9Zk@db.example.com",
+    "eyJ" + "hbGciOiJI" * 150 + "." + "eyJzdWIiOiIx" * 150,
+]
+
+
+@pytest.mark.parametrize("key", NOBODY_TOLD_US, ids=lambda key: key[:12])
+def test_nor_does_a_key_that_nobody_told_us_of_come_out_on_such_a_line(key):
+    for end in range(1, len(key), 1 + len(key) // 40):
+        lead = f"{key}, {'.' * LONGEST_LINE} pushing with "
+        pieces = [lead + key[:end], f"{key[end:]}, {'.' * LONGEST_LINE}", f"{key[:end]}", f"{key[end:]}\nnext"]
+        assert through([piece.encode() for piece in pieces], Masker()).decode() == Masker()("".join(pieces))
+
+
+def test_what_is_too_long_for_a_key_is_not_waited_for():
+    stream = MaskedStream()
+    passed_on = [stream.feed(b"sk-0" + b"x" * LONGEST_LINE) for _ in range(5)]
+    assert passed_on[0] == b""
+    assert passed_on[-1]
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20))

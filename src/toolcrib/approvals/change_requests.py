@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from toolcrib.approvals.approvals import Approvals
 from toolcrib.approvals.change import Change
-from toolcrib.approvals.proposal import Proposal, launch_without_secrets
+from toolcrib.approvals.proposal import Proposal
 from toolcrib.approvals.risk import assess_changes
+from toolcrib.approvals.shown_launch import launch_without_secrets
 from toolcrib.model.server import ServerSpec
 
 FROM_READING = "reading"

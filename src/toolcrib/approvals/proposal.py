@@ -11,9 +11,6 @@ import msgspec
 from toolcrib.approvals.change import Change
 from toolcrib.approvals.risk import Risk
 from toolcrib.approvals.store import ProposalRow
-from toolcrib.masking.entries import masked_address, masked_entry
-from toolcrib.masking.names import is_secret_name
-from toolcrib.masking.texts import cover_keys
 from toolcrib.model.pin import PinKey, PinnedKind
 from toolcrib.model.server import FROM_PROPOSAL, Launch, Origin, RemoteLaunch, ServerSpec, StdioLaunch
 
@@ -129,51 +126,6 @@ class Proposal:
 
     def moved(self, state: State, decision: Decision) -> Proposal:
         return replace(self, state=state, decision=decision)
-
-
-def shown_launch(launch: Launch) -> dict[str, Any]:
-    """What would be started or contacted, as somebody who decides about it may see it.
-
-    Of a command line and its variables only credentials are covered: whoever approves it has to see all the rest.
-    """
-    if isinstance(launch, RemoteLaunch):
-        return {
-            "url": masked_address(launch.url),
-            "transport": launch.transport,
-            "headers": masked_entry(launch.headers, "headers"),
-        }
-    variables = {name: _shown_variable(name, value) for name, value in launch.env.items()}
-    words = {"command": cover_keys(launch.command), "args": [cover_keys(word) for word in launch.args]}
-    more = {
-        "env": variables,
-        "envFile": cover_keys(launch.env_file or ""),
-        "passEnv": list(launch.pass_env),
-        "cwd": cover_keys(launch.cwd or ""),
-    }
-    return {**words, **{name: value for name, value in more.items() if value}}
-
-
-def launch_without_secrets(launch: Launch) -> Launch:
-    """What is started or contacted of a server that a person configured, as it may be kept beside its changes.
-
-    Of what it is given only the names are kept, and references to values.
-    """
-    shown = shown_launch(launch)
-    if isinstance(launch, RemoteLaunch):
-        return RemoteLaunch(shown["url"], shown["headers"], launch.transport)
-    given = {name: str(value) for name, value in masked_entry(launch.env, "env").items()}
-    return StdioLaunch(
-        shown["command"],
-        tuple(shown["args"]),
-        given,
-        env_file=shown.get("envFile"),
-        pass_env=launch.pass_env,
-        cwd=shown.get("cwd"),
-    )
-
-
-def _shown_variable(name: str, value: str) -> Any:
-    return masked_entry(value, name) if is_secret_name(name) else cover_keys(value)
 
 
 class _StoredLaunch(msgspec.Struct, omit_defaults=True):

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from toolcrib.approvals.approvals import Approvals, ProposalRequest
-from toolcrib.approvals.proposal import Proposal, State, shown_launch
+from toolcrib.approvals.proposal import Proposal, State
+from toolcrib.approvals.shown_launch import covered_launch
 from toolcrib.ccos.export import CapabilityFiles, Folder
 from toolcrib.ccos.from_tool import manifest_of
 from toolcrib.ccos.manifest import ApprovalStatus, Manifest, public_address
@@ -102,13 +103,16 @@ def manifests_of(proposal: Proposal) -> list[Manifest]:
 
 
 def facts_of(proposal: Proposal) -> dict[str, Any]:
-    """What the person who decides has to see, for `server.json`; names of variables, never their values."""
+    """What is known of a proposed server, for `server.json`: files get passed on, so credentials are left out of it.
+
+    Nobody decides by these files: `toolcrib approvals` shows the exact launch.
+    """
     decision = proposal.decision
     return {
         "title": proposal.title,
         "description": proposal.description,
         "address": public_address(proposal.launch, proposal.server),
-        "launch": shown_launch(proposal.launch),
+        "launch": covered_launch(proposal.launch),
         "source": proposal.source,
         "auth_env_var": proposal.auth_env_var,
         "risk": {"level": proposal.risk.level, "reasons": list(proposal.risk.reasons)},

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
-from toolcrib.approvals.proposal import Accepted, Decision, Proposal, shown_launch
+from toolcrib.approvals.proposal import Accepted, Decision, Proposal
 from toolcrib.approvals.risk import Risk
+from toolcrib.approvals.shown_launch import shown_launch
 from toolcrib.ccos.manifest import capability_id
 from toolcrib.cli.change_text import change_json, finding_json, finding_line, print_changes, print_members
 from toolcrib.cli.launch_text import launch_lines

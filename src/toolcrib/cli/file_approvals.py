@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue, may_become
-from toolcrib.approvals.proposal import Decision, shown_launch
+from toolcrib.approvals.proposal import Decision
 from toolcrib.approvals.risk import Risk, assess
+from toolcrib.approvals.shown_launch import shown_launch, without_own_secrets
 from toolcrib.cli.agreement import agreed, asked_to_reject, chosen_changes
 from toolcrib.cli.approval_text import date, decided, decision_json, risk_line
 from toolcrib.cli.exits import OK
@@ -27,7 +28,7 @@ from toolcrib.config.project_files import as_written, is_project_file, read_proj
 from toolcrib.engine.met_files import opened_file_queue
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean
-from toolcrib.model.server import ServerSpec
+from toolcrib.model.server import Launch, ServerSpec
 
 _GONE = "The file has changed since, or is gone: what it held then is no longer known."
 _ID = re.compile("file-[0-9a-f]{8}")
@@ -71,7 +72,7 @@ def file_json(request: FileRequest, expires_at: float) -> dict[str, Any]:
         "subject": "file",
         "path": request.path,
         "sha256": request.sha256,
-        "servers": [{"name": spec.name, "launch": shown_launch(as_written(spec.launch))} for spec in servers],
+        "servers": [{"name": spec.name, "launch": shown_launch(_shown(spec))} for spec in servers],
     }
     if decision is not None:
         body["decision"] = decision_json(decision)
@@ -169,12 +170,16 @@ def print_file(out: Terminal, file: Path) -> None:
 def _print_servers(out: Terminal, servers: Sequence[ServerSpec], problems: Sequence[str]) -> None:
     for spec in servers:
         out.paragraph(clean(spec.name), "  ", "bold")
-        for label, text in launch_lines(as_written(spec.launch)):
+        for label, text in launch_lines(_shown(spec)):
             out.paragraph(f"{label}: {clean(text)}", "    ")
     for problem in problems:
         out.paragraph(f"left out: {problem}", "  ")
     if not servers:
         out.paragraph("It names no server that could be used.", "  ")
+
+
+def _shown(spec: ServerSpec) -> Launch:
+    return without_own_secrets(as_written(spec.launch))
 
 
 def _asked_about(request: FileRequest) -> tuple[Sequence[ServerSpec], list[str]]:

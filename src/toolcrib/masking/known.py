@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from toolcrib.masking.escapes import LONGEST_ESCAPE, may_hide, readings
+from toolcrib.masking.everyday import is_everyday
+from toolcrib.masking.shapes import is_ordinary
 from toolcrib.masking.spans import MASK, Span, covered, places
 
 # A shorter value stands in ordinary text by chance: hiding it would spoil the text and even give the value away.
 SHORTEST = 6
-# Of what base64 makes of a value so many characters must be its own.
-_SHORTEST_ENCODED = 8
+# The same in small letters is nearer to words and names.
+_SHORTEST_IN_SMALL_LETTERS = 8
+# What JSON may have as a number as well. Python takes no longer ones.
+_WHOLE_NUMBER = re.compile(r"[1-9][0-9]{,4000}")
+# Of what base64 makes of a value so many characters must be its own. The shortest values have that many, wherever they stand,
+# and no other text has them: it would take terabytes for one to hold them by chance.
+_SHORTEST_ENCODED = 7
 
 
 class KnownSecrets:
@@ -21,6 +29,9 @@ class KnownSecrets:
     def __init__(self, labels: Mapping[str, str] | None = None) -> None:
         self._labels = dict(labels or {})
         self._written = {form: label for value, label in self._labels.items() for form in _forms(value)}
+        self._numbers: dict[float, str] = {
+            int(form): label for form, label in self._written.items() if _WHOLE_NUMBER.fullmatch(form)
+        }
         self._bytes = tuple(_encoded(form) for form in self._written)
         self.longest = LONGEST_ESCAPE * max(map(len, self._written), default=0)
 
@@ -71,6 +82,10 @@ class KnownSecrets:
             shown = covered(shown, spans)
         return shown
 
+    def number(self, value: float) -> float | str:
+        """The number, or what is shown instead where its digits are one of them; a part of it is never covered."""
+        return self._numbers.get(abs(value), value) if self._numbers else value
+
 
 def labelled(found: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Label by value, of pairs of a label and a value; the first label of a value stays, what is too short is left out."""
@@ -93,7 +108,17 @@ def _forms(value: str) -> Iterator[str]:
         # Found faster than by undoing escapes, and also after a backslash that would make another escape of the first one.
         yield from (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
         yield text.replace(" ", "+")
+        yield from _in_small_letters(text)
         yield from _in_base64(_encoded(text))
+
+
+def _in_small_letters(text: str) -> Iterator[str]:
+    """The text as it is in the host of an address, unless anybody could have it in that form alone."""
+    small = text.lower()
+    if small == text or len(small) < _SHORTEST_IN_SMALL_LETTERS or is_everyday(small):
+        return
+    if is_ordinary(text) or not is_ordinary(small):
+        yield small
 
 
 def _in_base64(value: bytes) -> Iterator[str]:

@@ -44,15 +44,15 @@ class Masker:
         return mask_text(self.known.masked(text))
 
     def value(self, value: Any) -> Any:
-        """The same for every text in a value made of maps and lists."""
-        return each_text(value, self)
+        """The same for every text in a value made of maps and lists, and for numbers that are secrets."""
+        return in_value(value, self, self.known)
 
     def json(self, raw: Json) -> Json:
         """What a server says of itself, as JSON: only known secrets are covered, and text without any is given back."""
         if not self.telling.are_in(bytes(raw)):
             return raw
         try:
-            covered = each_text(json.loads(bytes(raw)), self.telling.masked)
+            covered = in_value(json.loads(bytes(raw)), self.telling.masked, self.telling)
             return json.dumps(covered, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         except (ValueError, RecursionError):
             # Neither half a character nor a number beyond all bounds can be written down again.
@@ -67,12 +67,14 @@ class Masker:
         return error
 
 
-def each_text(value: Any, mask: Callable[[str], str]) -> Any:
-    """A value made of maps and lists, with every text in it masked."""
+def in_value(value: Any, mask: Callable[[str], str], known: KnownSecrets) -> Any:
+    """A value made of maps and lists, with every text in it masked, and every number that is a known secret."""
     if isinstance(value, str):
         return mask(value)
+    if isinstance(value, int | float):
+        return known.number(value)
     if isinstance(value, Mapping):
-        return {each_text(key, mask): each_text(item, mask) for key, item in value.items()}
+        return {in_value(key, mask, known): in_value(item, mask, known) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(each_text(item, mask) for item in value)
+        return type(value)(in_value(item, mask, known) for item in value)
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolcrib.masking.known import KnownSecrets
-from toolcrib.masking.masker import Masker, each_text
+from toolcrib.masking.masker import Masker, in_value
 
 
 class Redactor:
@@ -30,7 +30,7 @@ class Redactor:
 
     def known_in(self, value: Any) -> Any:
         """The same for every text in a value made of maps and lists."""
-        return each_text(value, self.known) if self._masker.known else value
+        return in_value(value, self.known, self._masker.known) if self._masker.known else value
 
     def cover(self, known: KnownSecrets) -> None:
         """Cover these from now on."""

@@ -8,6 +8,7 @@ import sys
 MANNER = sys.argv[1]
 KNOWN = [value for name, value in sorted(os.environ.items()) if name.startswith("TELLTALE_")] + sys.argv[2:]
 WORDS = " and ".join(KNOWN)
+NUMBERS = [int(value) for value in KNOWN if value.isdigit()]
 
 
 def say(**message):
@@ -27,7 +28,7 @@ for line in sys.stdin:
     if id is None:
         continue
     if method == "initialize" and MANNER == "refuse":
-        say(id=id, error={"code": -32000, "message": f"no entry with {WORDS}", "data": {"seen": KNOWN}})
+        say(id=id, error={"code": -32000, "message": f"no entry with {WORDS}", "data": {"seen": KNOWN + NUMBERS}})
     elif method == "initialize":
         info = {"name": "telltale", "version": "1", "description": f"started with {WORDS}"}
         capabilities = {"tools": {}, "logging": {}}
@@ -41,15 +42,15 @@ for line in sys.stdin:
             },
         )
     elif method == "tools/list":
-        schema = {"type": "object", "properties": {}}
+        schema = {"type": "object", "properties": {"pin": {"type": "integer", "examples": NUMBERS}}}
         say(id=id, result={"tools": [{"name": "tell", "description": f"Tells {WORDS}.", "inputSchema": schema}]})
     elif method == "tools/call" and MANNER == "fail":
         say(method="notifications/message", params={"level": "info", "data": f"calling with {WORDS}"})
         sys.stderr.write(f"called with {WORDS}\n")
         sys.stderr.flush()
-        say(id=id, error={"code": -32001, "message": f"failed with {WORDS}", "data": {"seen": KNOWN}})
+        say(id=id, error={"code": -32001, "message": f"failed with {WORDS}", "data": {"seen": KNOWN + NUMBERS}})
     elif method == "tools/call":
-        say(id=id, result={"content": [{"type": "text", "text": WORDS}]})
+        say(id=id, result={"content": [{"type": "text", "text": WORDS}], "structuredContent": {"seen": NUMBERS}})
     elif method == "logging/setLevel":
         say(id=id, result={})
     else:
