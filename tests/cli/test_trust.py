@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -32,7 +35,51 @@ def test_a_file_of_the_working_directory_is_used_only_after_it_is_trusted(capsys
     assert main(["trust"]) == 0
 
     assert names() == ["files"]
-    assert capsys.readouterr().out == f"trusted until it changes: {path.resolve()}\n"
+    shown = f"{path}\n    {SERVERS.strip()}\n"
+    assert capsys.readouterr().out == f"{shown}trusted until it changes: {path.resolve()}\n"
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["approvals", "list", "--json", *words]) == 0
+    return list(json.loads(capsys.readouterr().out)["approvals"])
+
+
+def test_a_configuration_that_came_with_a_folder_waits_among_the_approvals(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("toolcrib.yaml", SERVERS + "# \u202eevil\n")
+    (request,) = listed(capsys)
+    assert (request["path"], request["risk"]["level"], request["servers"]) == (str(path), "high", [])
+    assert request["content"] == SERVERS + "# \ufffdevil\n"
+
+    assert main(["approvals", "show", "toolcrib.yaml"]) == 0
+    assert f"    {SERVERS}" in capsys.readouterr().out
+    assert main(["approvals", "approve", "toolcrib.yaml", "--yes", "--reason", "ours"]) == 0
+    assert names() == ["files"]
+    (approved,) = listed(capsys, "--all")
+    assert (approved["state"], approved["decision"]["reason"]) == ("approved", "ours")
+
+    assert main(["approvals", "reject", request["id"], "--yes"]) == 0
+    assert names() == []
+    assert listed(capsys) == []
+    assert load_settings().warnings == ()
+
+
+@pytest.mark.parametrize(("answer", "used"), [("n", []), ("", []), ("yes", ["files"])])
+def test_a_person_at_a_terminal_is_asked_once_they_have_seen_the_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str, used: list[str]
+) -> None:
+    write("toolcrib.yaml")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    shown: list[str] = []
+
+    def asked(_: str) -> str:
+        shown.append(capsys.readouterr().out)
+        return answer
+
+    monkeypatch.setattr("builtins.input", asked)
+    assert main(["trust"]) == 0
+    assert SERVERS.strip() in shown[0]
+    assert names() == used
 
 
 def test_an_edited_file_must_be_trusted_again() -> None:

@@ -11,7 +11,6 @@ from toolcrib.approvals.approvals import AUTOMATIC, EXPIRY_SECONDS, MOST_CHARACT
 from toolcrib.approvals.events import Event, Happening, Tell, nobody
 from toolcrib.approvals.proposal import MOVES, State
 from toolcrib.config.file_requests import FileRecord, FileRequest, digest_of
-from toolcrib.config.project_files import is_project_file
 from toolcrib.config.settings import UntrustedFile
 from toolcrib.config.trust import Agreement, TrustedFiles, trusted_name
 from toolcrib.errors import ApprovalNotFound, ApprovalRefused
@@ -93,7 +92,7 @@ class FileQueue:
             # Who had agreed to them, when and why stays with them.
             over = [replace(one, state="superseded") for one in before if one.sha256 != digest]
             known = self._record.all()
-            is_missing = is_project_file(path) and not self._is_asked_about(path, digest, known)
+            is_missing = not self._is_asked_about(path, digest, known)
             self._record.save([*over, *([self._new(path.absolute(), digest, known)] if is_missing else [])])
             self._happened("approval_approved", path, by, reason)
         return digest
@@ -150,7 +149,7 @@ class FileQueue:
         """The files that somebody trusted without a request, or before there were any."""
         about = {(trusted_name(Path(one.path)), one.sha256) for one in kept if one.state == "approved"}
         for path, agreement in self._trusted.agreements().items():
-            if is_project_file(path) and (str(path), agreement.sha256) not in about:
+            if (str(path), agreement.sha256) not in about:
                 yield _approved(FileRequest(str(path), agreement.sha256, agreement.at), agreement)
 
     def _approved(self, path: Path) -> list[FileRequest]:

@@ -12,23 +12,20 @@ from typing import Any
 
 from toolcrib.approvals.file_queue import FROM_PROJECT_FILE, FileQueue, may_become
 from toolcrib.approvals.proposal import Decision
-from toolcrib.approvals.risk import Risk, assess
-from toolcrib.approvals.shown_launch import shown_launch, without_own_secrets
 from toolcrib.cli.agreement import agreed, asked_to_reject, chosen_changes
 from toolcrib.cli.approval_text import date, decided, decision_json, risk_line
 from toolcrib.cli.exits import OK
-from toolcrib.cli.launch_text import launch_lines
+from toolcrib.cli.file_text import Held, held_by
 from toolcrib.cli.opened_capabilities import Opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
-from toolcrib.config.diagnostics import Findings
-from toolcrib.config.file_requests import FileRequest, content_of, digest_of
+from toolcrib.config.file_requests import FileRequest, digest_of
+from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.paths import Paths
-from toolcrib.config.project_files import as_written, is_project_file, read_project_file
+from toolcrib.config.project_files import is_project_file
 from toolcrib.engine.met_files import opened_file_queue
 from toolcrib.errors import ValidationError
 from toolcrib.model.clean_text import clean
-from toolcrib.model.server import Launch, ServerSpec
 
 _GONE = "The file has changed since, or is gone: what it held then is no longer known."
 _ID = re.compile("file-[0-9a-f]{8}")
@@ -44,20 +41,20 @@ def is_meant(options: argparse.Namespace) -> bool:
 
 def _is_file_here(named: str) -> bool:
     try:
-        return is_project_file(Path(named))
+        file = Path(named)
+        return is_project_file(file) or (file.suffix in EXTENSIONS and file.is_file())
     except OSError:  # the working directory is gone
         return False
 
 
 def requests(door: Opened, *, state: str | None = "pending") -> list[FileRequest]:
     """Those in this state, or in any, about files that some gateway met or that are in this folder."""
-    return [one for one in _queue(door).all(state) if is_project_file(Path(one.path))]
+    return _queue(door).all(state)
 
 
 def file_json(request: FileRequest, expires_at: float) -> dict[str, Any]:
     """The members that requests about servers have, and besides what is in the file."""
-    servers, problems = _asked_about(request)
-    risk, decision = _risk(servers), _decision(request)
+    held, decision = _asked_about(request), _decision(request)
     body: dict[str, Any] = {
         "id": request.id,
         "server": request.path,
@@ -66,17 +63,17 @@ def file_json(request: FileRequest, expires_at: float) -> dict[str, Any]:
         "source": FROM_PROJECT_FILE,
         "launch": None,  # each of its servers has its own
         "toolCount": 0,
-        "risk": {"level": risk.level, "reasons": list(risk.reasons)},
+        "risk": {"level": held.risk.level, "reasons": list(held.risk.reasons)},
         "requestedAt": request.since or None,
         "expiresAt": expires_at if request.since else None,
         "subject": "file",
         "path": request.path,
         "sha256": request.sha256,
-        "servers": [{"name": spec.name, "launch": shown_launch(_shown(spec))} for spec in servers],
+        **held.json(),
     }
     if decision is not None:
         body["decision"] = decision_json(decision)
-    return {**body, "problems": problems} if problems else body
+    return body
 
 
 def listed_json(door: Opened, found: Sequence[FileRequest]) -> list[dict[str, Any]]:
@@ -125,10 +122,11 @@ def _reject(options: argparse.Namespace, output: Output, queue: FileQueue, reque
 def _rejection_agreed(options: argparse.Namespace, output: Output, request: FileRequest) -> bool:
     """The file is shown in short, and a person at a terminal is asked."""
     if not output.as_json:
-        servers, _ = _asked_about(request)
-        names = clean(", ".join(spec.name for spec in servers)) or "none"
+        held = _asked_about(request)
+        names = clean(", ".join(spec.name for spec in held.servers)) or "none"
         output.out.paragraph(_heading(request), "", "bold")
-        output.out.paragraph(f"Servers: {names}" if _is_there(request) else _GONE, "  ")
+        if not held.text:
+            output.out.paragraph(f"Servers: {names}" if _is_there(request) else _GONE, "  ")
     return asked_to_reject(options, output)
 
 
@@ -142,17 +140,16 @@ def _told(output: Output, queue: FileQueue, request: FileRequest, words: str, *,
 
 
 def _print_request(out: Terminal, queue: FileQueue, request: FileRequest) -> None:
-    servers, problems = _asked_about(request)
+    held, decision = _asked_about(request), _decision(request)
     out.paragraph(_heading(request), "", "bold")
-    risk, decision = _risk(servers), _decision(request)
     until = f"{date(request.since)}, until {date(queue.expires_at(request))}" if request.since else ""
     told = [("Request", request.id), ("Proposed by", FROM_PROJECT_FILE), ("Since", until)]
-    told += [("Risk", risk_line(risk) if _is_there(request) else ""), ("Decided", decided(decision))]
+    told += [("Risk", risk_line(held.risk) if _is_there(request) else ""), ("Decided", decided(decision))]
     for label, text in told:
         if text:
             out.paragraph(f"{label}: {clean(text)}", "  ")
     if _is_there(request):
-        _print_servers(out, servers, problems)
+        held.print(out)
     else:
         out.paragraph(_GONE, "  ")
 
@@ -161,48 +158,13 @@ def _heading(request: FileRequest) -> str:
     return f"{clean(request.path)} ({request.state}, version {request.version})"
 
 
-def print_file(out: Terminal, file: Path) -> None:
-    """Every server of a file in full: nothing is shortened."""
-    out.paragraph(str(file), "", "bold")
-    _print_servers(out, *_servers_of(file))
-
-
-def _print_servers(out: Terminal, servers: Sequence[ServerSpec], problems: Sequence[str]) -> None:
-    for spec in servers:
-        out.paragraph(clean(spec.name), "  ", "bold")
-        for label, text in launch_lines(_shown(spec)):
-            out.paragraph(f"{label}: {clean(text)}", "    ")
-    for problem in problems:
-        out.paragraph(f"left out: {problem}", "  ")
-    if not servers:
-        out.paragraph("It names no server that could be used.", "  ")
-
-
-def _shown(spec: ServerSpec) -> Launch:
-    return without_own_secrets(as_written(spec.launch))
-
-
-def _asked_about(request: FileRequest) -> tuple[Sequence[ServerSpec], list[str]]:
-    """The servers that a person is asked about; none where the file is another one by now."""
-    return _servers_of(Path(request.path)) if _is_there(request) else ([], [_GONE])
+def _asked_about(request: FileRequest) -> Held:
+    """What a person is asked about; nothing where the file is another one by now."""
+    return held_by(Path(request.path)) if _is_there(request) else Held(problems=[_GONE])
 
 
 def _is_there(request: FileRequest) -> bool:
     return digest_of(Path(request.path)) == request.sha256
-
-
-def _servers_of(file: Path) -> tuple[Sequence[ServerSpec], list[str]]:
-    """What the file would give, and what of it would be left out."""
-    findings = Findings()
-    specs = read_project_file(file, content_of(file) or b"", findings)
-    return specs, [str(problem) for problem in (*findings.fatal, *findings.problems)]
-
-
-def _risk(servers: Sequence[ServerSpec]) -> Risk:
-    """That of all its servers together."""
-    each = [assess(spec.launch, ()) for spec in servers]
-    reasons = tuple(dict.fromkeys(reason for risk in each for reason in risk.reasons))
-    return Risk("high" if any(risk.level == "high" for risk in each) else "medium", reasons)
 
 
 def _decision(request: FileRequest) -> Decision | None:

@@ -171,6 +171,7 @@ def add_trust(commands: Commands) -> None:
     )
     trust.add_argument("file", nargs="?", help="the file (default: those found in this directory)")
     trust.add_argument("--forget", action="store_true", help="no longer trust it")
+    trust.add_argument("-y", "--yes", action="store_true", help="do not ask")
     trust.add_argument("--list", action="store_true", help="list the files that are trusted")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -12,7 +13,7 @@ from pathlib import Path
 from toolcrib.approvals.file_queue import FileQueue
 from toolcrib.cli.approval_text import date
 from toolcrib.cli.exits import CONFIGURATION, OK
-from toolcrib.cli.file_approvals import print_file
+from toolcrib.cli.file_text import print_file
 from toolcrib.cli.opened_capabilities import audit_log, person
 from toolcrib.cli.output import Output
 from toolcrib.clients.machine import is_there
@@ -20,7 +21,7 @@ from toolcrib.config.file_requests import digest_of
 from toolcrib.config.find import local_candidates
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths, working_folder
-from toolcrib.config.project_files import is_project_file, project_candidates
+from toolcrib.config.project_files import project_candidates
 from toolcrib.config.settings import Settings
 from toolcrib.config.trust import TrustedFiles, trusted_name
 from toolcrib.engine.met_files import opened_file_queue
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         return CONFIGURATION
     with _queue(output) as queue:
         for file in files:
-            _trust(file, queue, output)
+            _trust(options, file, queue, output)
     return OK
 
 
@@ -65,13 +66,22 @@ def _found(folder: Path) -> list[Path]:
     return [*islice(local_candidates(folder), 1), *project_candidates(folder)]
 
 
-def _trust(file: Path, queue: FileQueue, output: Output) -> None:
+def _trust(options: argparse.Namespace, file: Path, queue: FileQueue, output: Output) -> None:
     shown = digest_of(file)
-    if is_project_file(file):
-        print_file(output.out, file)
+    print_file(output.out, file)
+    if not _agreed(options):
+        output.note(f"{file} was not trusted")
+        return
     if queue.trust(file, person(), expected=shown) != shown:
         raise ApprovalRefused(f"{file} was not trusted: it changed after it was shown", hint="Look at it again.")
     output.out.paragraph(f"trusted until it changes: {trusted_name(file)}")
+
+
+def _agreed(options: argparse.Namespace) -> bool:
+    """A person at a terminal is asked once they have seen it; whoever runs the command elsewhere has said what to trust."""
+    if options.yes or sys.stdin is None or not sys.stdin.isatty():
+        return True
+    return input("\nTrust exactly this? [y/N] ").strip().lower() in {"y", "yes"}
 
 
 @contextmanager

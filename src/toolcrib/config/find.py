@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from toolcrib.clients.machine import is_there
 from toolcrib.config.documents import parse_document, read_bytes
 from toolcrib.config.paths import Paths, expanded
 from toolcrib.config.sections import has_discovery_section
+from toolcrib.config.settings import UntrustedFile
 from toolcrib.config.trust import TrustedFiles
 from toolcrib.errors import ConfigurationError
 from toolcrib.model.shell_words import shell_word
@@ -29,9 +31,14 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Search:
-    """The outcome of looking: the file if any, what to tell the user, and every place that was looked at."""
+    """The outcome of looking: the file if any, what to tell the user, and every place that was looked at.
+
+    `is_rejected` tells of which files a person wants to hear nothing.
+    """
 
     found: FoundFile | None = None
+    untrusted: list[UntrustedFile] = field(default_factory=list)
+    is_rejected: Callable[[UntrustedFile], bool] = lambda _: False
     notices: list[str] = field(default_factory=list)
     looked_for: list[Path] = field(default_factory=list)
 
@@ -44,10 +51,17 @@ class _Place:
 
 
 def find_config(
-    explicit: Path | None, *, env: Mapping[str, str], cwd: Path, home: Path, paths: Paths, trusted: TrustedFiles
+    explicit: Path | None,
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    home: Path,
+    paths: Paths,
+    trusted: TrustedFiles,
+    is_rejected: Callable[[UntrustedFile], bool] = lambda _: False,
 ) -> Search:
     """The first configuration file in the search order; a named one must exist."""
-    search = Search()
+    search = Search(is_rejected=is_rejected)
     named = explicit or (Path(env["TOOLCRIB_CONFIG"]) if env.get("TOOLCRIB_CONFIG") else None)
     if named is not None:
         path = cwd / expanded(named)
@@ -118,12 +132,17 @@ def _may_have_section(path: Path) -> bool:
 
 def _read_trusted(path: Path, trusted: TrustedFiles, search: Search) -> FoundFile | None:
     """A file of the working directory, if a person agreed to it as it is; nothing in it can stop us from starting."""
+    content = b""
     try:
         content = read_bytes(path)
         if trusted.is_trusted(path, content):
             return FoundFile(path, content, is_project=True)
     except ConfigurationError:
         pass
+    untrusted = UntrustedFile(path, hashlib.sha256(content).hexdigest())
+    search.untrusted.append(untrusted)
+    if search.is_rejected(untrusted):
+        return None
     how = f"Look at it, then run `toolcrib trust {shell_word(str(path))}`"
     search.notices.append(f"{path} is not used: {trusted.why_not(path)}. {how}")
     return None

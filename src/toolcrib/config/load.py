@@ -62,11 +62,18 @@ class _Loading:
         self._machine = Machine(home, env)
         self._paths = Paths.of(env)
         self._trusted = TrustedFiles(self._paths.trusted_files)
+        self._requests = FileRecord(self._paths.waiting_files)
         self._findings = Findings()
 
     def settings(self, explicit: Path | None) -> Settings:
         search = find_config(
-            explicit, env=self._env, cwd=self._cwd, home=self._machine.home, paths=self._paths, trusted=self._trusted
+            explicit,
+            env=self._env,
+            cwd=self._cwd,
+            home=self._machine.home,
+            paths=self._paths,
+            trusted=self._trusted,
+            is_rejected=self._requests.is_rejected,
         )
         self._findings.warn(*search.notices)
         document = self._document(search.found)
@@ -78,7 +85,7 @@ class _Loading:
             **values,
             file=search.found.path if search.found else None,
             source_states=(*imported.states, *project.states),
-            untrusted_files=tuple(project.untrusted),
+            untrusted_files=(*search.untrusted, *project.untrusted),
             watched_files=tuple(dict.fromkeys([*search.looked_for, *imported.files, *project.files])),
         )
         return self._completed(settings, configured, imported.specs, project.specs)
@@ -163,8 +170,7 @@ class _Loading:
         """The servers that came with the folder; the home folder is no project."""
         if self._cwd == self._machine.home:
             return ProjectImport()
-        requests = FileRecord(self._paths.waiting_files)
-        found = import_project(self._cwd, self._trusted, requests.is_rejected, self._findings)
+        found = import_project(self._cwd, self._trusted, self._requests.is_rejected, self._findings)
         if found.states:  # what a person agrees to from now on counts at once
             found.files.append(self._paths.trusted_files)
         return found

@@ -49,7 +49,7 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class UntrustedFile:
-    """A file with servers that came with a folder and that nobody has agreed to, as it is now."""
+    """A file with servers, or with settings of ours, that came with a folder and that nobody has agreed to, as it is now."""
 
     path: Path
     sha256: str
