@@ -121,6 +121,20 @@ def test_other_words_and_other_powers_wait(changes: dict[str, Any]) -> None:
     assert not is_cosmetic("tool", canonical(READ), {**READ, **changes})
 
 
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (0.0, False)])
+def test_a_number_is_no_yes_and_no_no(one: object, other: object) -> None:
+    def both_ways(before: dict[str, Any], now: dict[str, Any]) -> list[bool]:
+        return [is_cosmetic("tool", canonical({**READ, **a}), {**READ, **b}) for a, b in ((before, now), (now, before))]
+
+    assert (
+        both_ways({"annotations": {"destructiveHint": one}}, {"annotations": {"destructiveHint": other}}) == [False] * 2
+    )
+    for member in ("const", "default", "exclusiveMinimum"):
+        assert both_ways(path(**{member: one}), path(**{member: other})) == [False, False]
+    assert both_ways(path(enum=[one, "a"]), path(enum=[other, "a"])) == [False, False]
+    assert both_ways(path(maximum=1), path(maximum=1.0)) == [True, True]
+
+
 @pytest.mark.parametrize("member", ["default", "const", "examples"])
 def test_a_value_counts_whatever_its_members_are_called(member: str) -> None:
     def valued(pattern: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from toolcrib.approvals.change import Change, Verdict
+from toolcrib.model.effect import EFFECTS
 from toolcrib.model.finding import Finding
 from toolcrib.model.items import name_on_server
 from toolcrib.model.pin import Judged, Pin, PinKey, PinnedKind, Pins
@@ -143,11 +144,8 @@ def _claims_less(pin: Pin, one: Offered) -> bool:
     if one.kind != "tool":
         return False
     before = Tool("", pin.name, msgspec.json.decode(pin.definition, type=dict[str, Any]))
-    return _harm(Tool("", one.name, one.definition)) < _harm(before)
-
-
-def _harm(tool: Tool) -> int:
-    return 2 if tool.annotations.get("destructiveHint") is True else int(bool(refusal(tool)))
+    now = Tool("", one.name, one.definition)
+    return EFFECTS.index(now.effect) < EFFECTS.index(before.effect) or (not refusal(now) and bool(refusal(before)))
 
 
 def _pin(change: Change, found: Mapping[PinKey, Offered], at: float) -> Pin:

@@ -45,7 +45,7 @@ def is_cosmetic(kind: PinnedKind, before: str, now: Mapping[str, Any]) -> bool:
     if kind == "server":
         return _same_texts(old, now) and _own_name(old) == _own_name(now)
     return (
-        _shape(_top(kind, old)) == _shape(_top(kind, now))
+        _is_equal(_shape(_top(kind, old)), _shape(_top(kind, now)))
         and _closed(old) <= _closed(now)
         and _same_texts(_without(old, _APART), _without(now, _APART))
         and at_home(old.get("icons"), now.get("icons"))
@@ -93,6 +93,17 @@ def _shape(value: Any, key: str = "", *, is_names: bool = False) -> Any:
         items = [_shape(item) for item in value]
         return sorted(items, key=_sortable) if key in _UNORDERED else items
     return value
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON, where 1 is not `true`, as it is here."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    return bool(one == other)
 
 
 def _is_left_out(name: str, value: Any) -> bool:
