@@ -161,6 +161,43 @@ def test_a_very_long_word_is_no_typo_and_takes_no_time() -> None:
     assert time.process_time() - began < 0.5
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("./tmp", "/tmp"),
+        ("../x", "/x"),
+        (".env", "env"),
+        ("*.tmp", ".tmp"),
+        ("tmp*", "tmp"),
+        ("-30", "30"),
+        ("\u201330", "30"),
+        ("x/..", "x/"),
+        ("..", ""),
+        (".", ""),
+        ("*", ""),
+        ("!dry_run", "dry_run"),
+    ],
+)
+def test_what_stands_at_a_word_and_means_something_is_no_punctuation(before: str, now: str) -> None:
+    assert not is_same_text(f"Deletes {before} at once", f"Deletes {now} at once")
+    assert not is_same_text(f"Deletes {before}", f"Deletes {now}")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Deletes the file", "Deletes the file."),
+        ("Deletes, at once, the file", "Deletes at once the file!"),
+        ("Deletes a file (or a folder)", "Deletes a file, or a folder"),
+        ("Deletes `path` - at once", 'Deletes "path" \u2014 at once...'),
+        ("Deletes *.py.", "Deletes *.py"),
+        ("Deletes: the file", "Deletes : the file"),
+    ],
+)
+def test_punctuation_around_a_word_changes_nothing(before: str, now: str) -> None:
+    assert is_same_text(before, now)
+
+
 @given(st.text(), st.text())
 def test_texts_are_compared_the_same_way_round_and_with_themselves(one: str, other: str) -> None:
     assert is_same_text(one, one)

@@ -31,7 +31,10 @@ _UNORDERED = frozenset({"required", "enum", "type"})
 _DECISIVE = frozenset("not no never without only must always cannot dont none unless except before after".split())
 _WORD = re.compile(r"\S+")
 _MENDABLE = re.compile(r"[^\W\d_]+")
-_EDGE = " \t\r\n.,;:!?\"'()[]{}`*-\u2013\u2014"
+# Dots, stars and minus signs before a word are part of it: `./tmp`, `*.py`, `-30`. So is a star behind it.
+_BEFORE_WORDS = "\"'([{`"
+_BEHIND_WORDS = ".,;:!?\"')]}`"
+_BETWEEN_WORDS = re.compile(r"[-\u2013\u2014]|[,;:\"'()\[\]{}`]+")
 
 
 def is_cosmetic(kind: PinnedKind, before: str, now: Mapping[str, Any]) -> bool:
@@ -169,8 +172,14 @@ def is_same_text(before: str, now: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    stripped = (word.strip(_EDGE).casefold() for word in _WORD.findall(text))
-    return [word for word in stripped if word]
+    return [_bare(word).casefold() for word in _WORD.findall(text) if not _BETWEEN_WORDS.fullmatch(word)]
+
+
+def _bare(word: str) -> str:
+    """A word without the punctuation around it; what is nothing but dots, or a path that ends in them, keeps them."""
+    begun = word.lstrip(_BEFORE_WORDS)
+    bare = begun.rstrip(_BEHIND_WORDS)
+    return bare if bare and not bare.endswith(("/", "\\")) else begun
 
 
 def _is_mended(before: str, now: str) -> bool:
