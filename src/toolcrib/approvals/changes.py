@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -156,13 +157,15 @@ def _pin(change: Change, found: Mapping[PinKey, Offered], at: float) -> Pin:
 
 
 def _with_former_names(changes: Sequence[Change], pins: Pins, found: Mapping[PinKey, Offered]) -> Iterator[Change]:
-    gone = {key: pin for key, pin in pins.pins.items() if key not in found}
+    gone = [pins.of(key) for key in pins.pins if key not in found]
+    # The newest of each name first: not all may be compared. The server may have gone back to an earlier one.
+    in_order = chain((newest for newest, *_ in gone), (pin for _, *earlier in gone for pin in earlier))
     new = ((change.key, change.now) for change in changes if change.verdict == "new")
-    former = dict(renamed(new, gone)) if gone else {}
+    former = dict(renamed(new, in_order)) if gone else {}
     for change in changes:
-        name = former.get(change.key, "")
+        pin = former.get(change.key)
         # With what it was, so that a person sees each word that is another one now.
-        yield replace(change, renamed_from=name, before=gone[change.kind, name].definition) if name else change
+        yield change if pin is None else replace(change, renamed_from=pin.name, before=pin.definition)
 
 
 def _older(tool: Tool, at: float) -> Pin:
