@@ -16,6 +16,7 @@ from toolcrib.approvals.events import Event
 from toolcrib.config.settings import Settings
 from toolcrib.engine.audited import audited
 from toolcrib.engine.from_settings import audit_file
+from toolcrib.storage.audit_file import head_path
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal and no such pipe")
 
@@ -94,7 +95,7 @@ def test_a_changed_line_is_named_and_the_command_fails(machine: Machine) -> None
 
     ran = machine.run("audit", "verify")
     assert ran.code != 0
-    assert ran.out.splitlines() == ["Lines 1 to 4 are whole.", "Line 5 was changed, or the one before it."]
+    assert ran.out.splitlines() == ["Lines 1 to 4 fit together.", "Line 5 was changed, or one before it."]
     assert machine.run("audit", "verify", "--json").json["breaks"][0]["line"] == 5
     assert machine.run("audit", "verify", "--from", "6").code == 0
 
@@ -152,6 +153,36 @@ def test_a_log_that_was_cut_is_found_by_the_number_of_its_last_line(machine: Mac
     ran = machine.run("audit", "verify")
     assert ran.code != 0
     assert "Lines 8 to 9 are missing." in ran.out
+
+
+def test_without_its_head_a_log_may_have_been_cut_and_every_line_that_is_there_counts(machine: Machine) -> None:
+    record(machine, [a_call(f"t{number}") for number in range(1, 10)])
+    head_path(machine.paths.audit_log).unlink()
+
+    ran = machine.run("audit", "verify")
+    assert ran.code != 0
+    assert ran.out.splitlines()[0] == "Lines 1 to 9 fit together."
+    assert "nobody can tell whether lines after line 9 were cut off." in " ".join(ran.out.split())
+    assert machine.run("audit", "verify", "--json").json["breaks"][0]["line"] == 10
+
+
+def test_a_line_that_its_writer_could_not_confirm_is_named_and_frightens_nobody(machine: Machine) -> None:
+    record(machine, [a_call("one"), a_call("two")])
+    head = head_path(machine.paths.audit_log)
+    known = head.read_bytes()
+    record(machine, [a_call("three")])
+    head.write_bytes(known)
+
+    ran = machine.run("audit", "verify")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "Lines 1 to 2 are whole.")
+    assert "Line 3 is not confirmed: the process that wrote it was ended" in " ".join(ran.out.split())
+    told = machine.run("audit", "verify", "--json").json
+    assert (told["whole"], told["unconfirmed"]) == (True, [3])
+
+    record(machine, [a_call("later")])
+    ran = machine.run("audit", "verify")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "Lines 1 to 5 are whole.")
+    assert "Line 3 is not confirmed" in ran.out
 
 
 def test_a_log_that_was_rewritten_with_its_head_is_found_by_a_hash_kept_elsewhere(machine: Machine) -> None:

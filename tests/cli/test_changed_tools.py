@@ -180,6 +180,19 @@ def test_a_renamed_tool_says_what_it_was(notes: Notes) -> None:
     assert notes.call("read_note") == "TOOL_PENDING"
 
 
+def test_a_tool_that_went_back_before_it_was_renamed_says_what_it_was(notes: Notes) -> None:
+    notes.offer(BEFORE)
+    notes.offer(NOW)
+    notes.machine.run("approvals", "approve", "notes", "--yes")
+    notes.offer(BEFORE)
+    notes.offer({**BEFORE, "name": "read_note"})
+
+    shown = notes.machine.run("approvals", "show", "notes").out
+    assert "Tool read_note (new, renamed from read)" in shown
+    assert "name: [-read-]{+read_note+}" in shown
+    assert "description:" not in shown  # which is the one that it had before
+
+
 def test_of_a_renamed_tool_each_word_that_came_is_marked(notes: Notes) -> None:
     words = "Reads one note and nothing else, from the folder that you chose when you set the program up"
     notes.offer(tool("read", words))

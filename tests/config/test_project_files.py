@@ -150,7 +150,12 @@ def test_the_same_words_in_two_projects_are_two_servers(machine: Machine) -> Non
     assert ready_launch(other, machine.env).folder == str(machine.cwd)
 
 
-@pytest.mark.parametrize("variable", ["LD_PRELOAD", "NODE_OPTIONS", "PYTHONPATH", "GIT_SSH_COMMAND", "node_options"])
+@pytest.mark.parametrize(
+    "variable",
+    "LD_PRELOAD NODE_OPTIONS PYTHONPATH GIT_SSH_COMMAND node_options PYTHONPYCACHEPREFIX PYTHON_PRESITE PYTHON AWS_CONFIG_FILE"
+    " KUBECONFIG R_PROFILE_USER JULIA_LOAD_PATH ERL_AFLAGS ELIXIR_ERL_OPTIONS GTK_MODULES GTK_PATH TS_NODE_PROJECT"
+    " QT_PLUGIN_PATH GIO_EXTRA_MODULES COREPACK_NPM_REGISTRY PSQLRC MAKEFLAGS".split(),
+)
 def test_a_project_may_not_set_variables_that_make_programs_run_other_code(machine: Machine, variable: str) -> None:
     project(machine, {"a": {"command": "x", "env": {variable: "y"}}, "b": {"command": "z", "env": {"LEVEL": "1"}}})
 
@@ -158,6 +163,29 @@ def test_a_project_may_not_set_variables_that_make_programs_run_other_code(machi
 
     assert names(settings) == ["b"]
     assert variable in str(settings.problems[0])
+
+
+@pytest.mark.parametrize(
+    "variable",
+    "PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHON_GIL NODE_ENV NODE_NO_WARNINGS"
+    " R_API_KEY VK_PLAYER_ID JULIA_NUM_THREADS QT_QPA_PLATFORM AWS_REGION AWS_PROFILE GTK_THEME".split(),
+)
+def test_a_project_may_set_variables_that_name_no_code(machine: Machine, variable: str) -> None:
+    project(machine, {"a": {"command": "x", "env": {variable: "1"}}})
+
+    assert names(machine.load()) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_used"),
+    [("${KUBECONFIG}", True), ("${TEAM_KUBECONFIG}", True), ("${KUBECONFIG:-./x}", False), ("${file:x}", False)],
+)
+def test_a_project_may_pass_on_a_file_that_the_person_has_chosen(
+    machine: Machine, value: str, *, is_used: bool
+) -> None:
+    project(machine, {"a": {"command": "x", "env": {"KUBECONFIG": value}}})
+
+    assert names(machine.load()) == (["a"] if is_used else [])
 
 
 @pytest.mark.parametrize("reference", ["${file:SECRET}", "${file:LINK}", "${keyring:github.token}"])
@@ -198,7 +226,7 @@ def test_a_file_of_variables_outside_of_the_project_is_refused(machine: Machine)
         ready_launch(spec, machine.env)
 
 
-@pytest.mark.parametrize("variable", ["LD_PRELOAD", "node_options"])
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "node_options", "KUBECONFIG"])
 def test_a_file_of_variables_of_a_project_may_not_make_programs_run_other_code(machine: Machine, variable: str) -> None:
     file = write(machine.cwd / ".env", "LEVEL=1\n")
     project(machine, {"a": {"command": "x", "envFile": str(file)}}, ".vscode/mcp.json")

@@ -49,6 +49,9 @@ HARMS, SPARES = {"destructiveHint": True}, {"destructiveHint": False}
         ("get_issue", {"readOnlyHint": "yes"}, "write"),
         ("get_issue", {"readOnlyHint": "false"}, "write"),
         ("get_issue", {"readOnlyHint": True, "destructiveHint": "true"}, "destructive"),
+        ("get_issue", {"readOnlyHint": True, "destructiveHint": 0}, "destructive"),
+        ("get_issue", {"readOnlyHint": True, "destructiveHint": 0.0}, "destructive"),
+        ("get_issue", {"readOnlyHint": 1}, "write"),
         ("get_issue", {"readOnlyHint": None, "destructiveHint": None}, "read"),
     ],
 )

@@ -238,6 +238,9 @@ def test_nothing_in_foreign_text_refers_to_this_machine() -> None:
         (npm("atlas", packageArguments=[positional("a\x00b")]), "control characters"),
         (npm("atlas", environmentVariables=[{"name": "LD_PRELOAD", "value": "x.so"}]), "LD_PRELOAD"),
         (npm("atlas", environmentVariables=[{"name": "NODE_OPTIONS"}]), "NODE_OPTIONS"),
+        (npm("atlas", environmentVariables=[{"name": "PYTHONPYCACHEPREFIX", "value": "x"}]), "PYTHONPYCACHEPREFIX"),
+        (npm("atlas", environmentVariables=[{"name": "KUBECONFIG", "value": "x"}]), "KUBECONFIG"),
+        (npm("atlas", environmentVariables=[{"name": "AWS_CONFIG_FILE", "default": "x"}]), "AWS_CONFIG_FILE"),
         (npm("atlas", environmentVariables=[{"name": "A=B"}]), "environment variable"),
         (npm("atlas", transport={"type": "streamable-http", "url": "http://localhost:3000"}), "start it yourself"),
         ({"registryType": "pypi", "identifier": "git+https://evil.example"}, "PyPI package"),
@@ -344,6 +347,16 @@ def test_a_folder_of_the_persons_choice_is_shared_and_said() -> None:
 )
 def test_an_address_outside_the_grammar_is_refused(url: str) -> None:
     assert refusal_of(remote={"type": "streamable-http", "url": url})
+
+
+@pytest.mark.parametrize("is_required", [True, False])
+def test_a_file_that_names_programs_may_be_asked_for(*, is_required: bool) -> None:
+    """The person says which; an entry that says it is refused."""
+    wanted = {"name": "KUBECONFIG", "isRequired": is_required}
+    recipe = recipe_of(npm("atlas", environmentVariables=[wanted]))
+
+    assert recipe.env == ({"KUBECONFIG": "${KUBECONFIG}"} if is_required else {})
+    assert [need.variable for need in recipe.needs] == ["KUBECONFIG"]
 
 
 @pytest.mark.parametrize(("width", "depth"), [(20, 3), (600, 1), (201, 0)])

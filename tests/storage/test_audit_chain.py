@@ -123,7 +123,7 @@ def test_whoever_gives_a_changed_line_another_hash_is_found_at_the_next(path: Pa
     forged = other.read_bytes().splitlines(keepends=True)[4]
     edited(path, lambda lines: [*lines[:4], forged, *lines[5:]])
 
-    assert said(path) == [(6, "line 6 was changed, or the one before it")]
+    assert said(path) == [(6, "line 6 was changed, or one before it")]
 
 
 def test_a_log_that_was_cut_says_so_for_ever_and_goes_on(path: Path) -> None:
@@ -155,7 +155,9 @@ def test_a_deleted_head_does_not_hide_a_cut(path: Path) -> None:
     edited(path, lambda lines: lines[:-3])
     head_path(path).unlink()
 
-    assert said(path) == [(7, "the file that says where the log ends is missing")]
+    ((number, what),) = said(path)
+    assert number == 8
+    assert what.endswith("is missing or damaged: nobody can tell whether lines after line 7 were cut off")
     write(log, 11)
     assert said(path) == [(8, "lines 8 to 10 are missing")]
 
@@ -175,7 +177,7 @@ def test_a_head_of_noise_is_replaced_with_the_next_line(path: Path) -> None:
     write(a_log(path), *range(5))
     head_path(path).write_bytes(bytes.fromhex("8d1f93a2c47be07c") * 7)
 
-    assert said(path) == [(5, "the file that says where the log ends is missing")]
+    assert [number for number, _ in said(path)] == [6]
     write(a_log(path), 6)
     assert said(path) == [(6, "before line 6 somebody changed, cut or replaced the log")]
     assert check_log(path).last == 7
@@ -359,8 +361,75 @@ def test_a_kill_between_line_and_head_loses_nothing(
 
     checked = check_log(path)
     assert checked.breaks == ()
-    assert set(outcomes(path)) == {"OK"}
+    assert set(outcomes(path)) <= {"OK", "audit_unconfirmed"}
+    assert len(checked.unconfirmed) == outcomes(path).count("audit_unconfirmed")
     assert checked.last >= 8
+
+
+def continued(path: Path, count: int) -> None:
+    """As somebody does who knows how lines hang together, and leaves the head alone."""
+    lines = path.read_bytes().splitlines()
+    for _ in range(count):
+        last = json.loads(lines[-1])
+        line, _ = Head(last["n"], bytes.fromhex(last["hash"]), 0, 1).sealed(b'"tool":"forged","outcome":"OK"')
+        lines.append(line.rstrip(b"\n"))
+    edited(path, lambda _: [line + b"\n" for line in lines])
+
+
+def test_lines_that_were_rewritten_with_fitting_hashes_and_one_more_are_found_by_the_head(path: Path) -> None:
+    log = a_log(path)
+    write(log, *range(10))
+    edited(path, lambda lines: lines[:4])
+    continued(path, 7)
+
+    assert said(path) == [(10, "line 10 is not the one that was written: it or lines before it were changed")]
+    write(log, 11)
+    assert said(path) == [(11, "line 11 comes after line 11")]
+
+
+def test_lines_that_were_rewritten_to_the_byte_are_found_when_the_log_goes_on(path: Path) -> None:
+    """The file then is as large as the head says, and a forged line begins where the next one would."""
+    log = a_log(path)
+    write(log, *range(10))
+    other = path.with_name("other.jsonl")
+    write(a_log(other), *range(4), *range(5, 10), 4, 11)
+    edited(path, lambda _: other.read_bytes().splitlines(keepends=True))
+
+    assert said(path) == [(10, "line 10 is not the one that was written: it or lines before it were changed")]
+    write(log, 12)
+    assert said(path) == [(11, "line 11 comes after line 11")]
+
+
+def test_more_lines_than_a_kill_can_leave_were_added_by_somebody(path: Path) -> None:
+    log = a_log(path)
+    write(log, 1, 2, 3)
+    continued(path, 2)
+
+    ((number, what),) = said(path)
+    assert (number, what.split(",")[0]) == (4, "lines 4 to 5 were added by somebody")
+    write(log, 6)
+    assert said(path) == [(6, "before line 6 somebody changed, cut or replaced the log")]
+
+
+def test_the_one_line_that_a_kill_can_leave_is_named_for_ever_and_is_no_break(path: Path) -> None:
+    log = a_log(path)
+    write(log, 1, 2, 3)
+    continued(path, 1)
+
+    assert (check_log(path).breaks, check_log(path).unconfirmed) == ((), (4,))
+    write(log, 5)
+    write(a_log(path), 6)
+    assert outcomes(path) == ["OK"] * 4 + ["audit_unconfirmed", "OK", "OK"]
+    assert (check_log(path).breaks, check_log(path).unconfirmed) == ((), (4,))
+
+
+def test_a_kill_within_the_first_line_of_all_leaves_it_unconfirmed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(audit_file, "_append_whole", killed_after(audit_file._append_whole, after=True))
+        with suppress(Killed):
+            write(a_log(path), 1)
+
+    assert (check_log(path).breaks, check_log(path).unconfirmed) == ((), (1,))
 
 
 def killed_after(act: Callable[..., Any], *, after: bool) -> Callable[..., Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import Phase, settings
@@ -208,6 +209,56 @@ class Pinning(RuleBasedStateMachine):
             process.close()
         if hasattr(self, "folder"):
             self.folder.cleanup()
+
+
+class InBetween:
+    """The store of somebody who decides, in whose way somebody else comes: before or after the first thing it writes."""
+
+    def __init__(self, store: SqliteCatalog, happens: Callable[[], None], *, before: bool) -> None:
+        self._store, self._happens, self._before = store, happens, before
+
+    def decide_pins(self, *arguments: Any, **named: Any) -> None:
+        happens, self._happens = self._happens, lambda: None
+        if self._before:
+            happens()
+        self._store.decide_pins(*arguments, **named)
+        if not self._before:
+            happens()
+
+
+DECISIONS: Mapping[str, Callable[[ChangeReview, Proposal], Proposal]] = {
+    "approve": lambda review, waiting: review.approve(waiting, "ann"),
+    "approve some": lambda review, waiting: review.approve_some(waiting, [("tool", "copy")], "ann"),
+    "reject": lambda review, waiting: review.reject(waiting, "bob"),
+}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("other", DECISIONS)
+@pytest.mark.parametrize("one", DECISIONS)
+def test_t02_whoever_decides_at_the_same_moment_what_is_callable_is_what_the_request_says(
+    tmp_path: Path, one: str, other: str, *, before: bool
+) -> None:
+    ids = itertools.count()
+    here, there = (Process(tmp_path / "catalog.db", ids) for _ in range(2))
+    here.read(dict.fromkeys(NAMES, HONEST), "review", 1.0)
+    here.read(dict.fromkeys(NAMES, OTHER), "review", 2.0)
+    (waiting,) = here.approvals.all("pending")
+
+    def happens() -> None:
+        with suppress(ApprovalRefused):
+            DECISIONS[other](ChangeReview(there.approvals, there.store), waiting)
+
+    store = cast("SqliteCatalog", InBetween(here.store, happens, before=before))
+    with suppress(ApprovalRefused):
+        DECISIONS[one](ChangeReview(here.approvals, store), waiting)
+
+    said = here.approvals.get(waiting.id)
+    accepted = {name for part in said.accepted for _, name, _ in part.definitions}
+    approved = {change.name for change in said.changes} if said.state == "approved" else set()
+    assert here.callable_now() == there.callable_now() == accepted | approved
+    here.close()
+    there.close()
 
 
 def test_t02_no_path_to_callable_without_a_person() -> None:

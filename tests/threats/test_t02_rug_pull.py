@@ -50,6 +50,18 @@ async def read_again(gateway: Gateway, server: FakeServer, *definitions: dict[st
     await gateway.read_server("sums")
 
 
+async def test_t02_a_hint_that_turns_from_zero_to_false_is_a_change_and_asks_all_the_same() -> None:
+    def deleter(harms: object) -> dict[str, Any]:
+        return tool("bulk_rows", "Rows.", annotations={"readOnlyHint": False, "destructiveHint": harms})
+
+    server = adder(deleter(0))
+    async with read_counter(server, confirm="destructive") as gateway:
+        assert await code_of(gateway, "bulk_rows") == "CONFIRMATION_REQUIRED"
+        await read_again(gateway, server, deleter(False))
+        assert await code_of(gateway, "bulk_rows") == "TOOL_CHANGED"
+    assert server.count("tools/call") == 0
+
+
 def refuse(_: dict[str, Any]) -> dict[str, Any]:
     raise RpcError(INTERNAL_ERROR, "not now")
 

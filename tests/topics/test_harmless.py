@@ -77,6 +77,11 @@ def test_a_hint_that_is_not_true_or_false_says_nothing(hint: object) -> None:
     assert refusal(named("create_issue", readOnlyHint=hint))
 
 
+@pytest.mark.parametrize("hints", [{"destructiveHint": 0}, {"destructiveHint": "no"}, {"readOnlyHint": 1}])
+def test_a_hint_that_is_neither_true_nor_false_is_taken_for_the_worse(hints: dict[str, Any]) -> None:
+    assert refusal(named("list_issues", **hints))
+
+
 @given(st.sampled_from(sorted(CHANGING_VERBS)), st.sampled_from(["get_and_{}", "list-{}-things", "find_{}"]))
 def test_a_changing_word_anywhere_in_a_name_is_refused(verb: str, form: str) -> None:
     assert name_refusal(form.format(verb))

@@ -121,6 +121,20 @@ def test_other_words_and_other_powers_wait(changes: dict[str, Any]) -> None:
     assert not is_cosmetic("tool", canonical(READ), {**READ, **changes})
 
 
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (0.0, False)])
+def test_a_number_is_no_yes_and_no_no(one: object, other: object) -> None:
+    def both_ways(before: dict[str, Any], now: dict[str, Any]) -> list[bool]:
+        return [is_cosmetic("tool", canonical({**READ, **a}), {**READ, **b}) for a, b in ((before, now), (now, before))]
+
+    assert (
+        both_ways({"annotations": {"destructiveHint": one}}, {"annotations": {"destructiveHint": other}}) == [False] * 2
+    )
+    for member in ("const", "default", "exclusiveMinimum"):
+        assert both_ways(path(**{member: one}), path(**{member: other})) == [False, False]
+    assert both_ways(path(enum=[one, "a"]), path(enum=[other, "a"])) == [False, False]
+    assert both_ways(path(maximum=1), path(maximum=1.0)) == [True, True]
+
+
 @pytest.mark.parametrize("member", ["default", "const", "examples"])
 def test_a_value_counts_whatever_its_members_are_called(member: str) -> None:
     def valued(pattern: str) -> dict[str, Any]:
@@ -145,6 +159,43 @@ def test_a_very_long_word_is_no_typo_and_takes_no_time() -> None:
     assert not is_same_text("Reads " + "a" * 60_000, "Reads " + "a" * 59_999 + "b")
 
     assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("./tmp", "/tmp"),
+        ("../x", "/x"),
+        (".env", "env"),
+        ("*.tmp", ".tmp"),
+        ("tmp*", "tmp"),
+        ("-30", "30"),
+        ("\u201330", "30"),
+        ("x/..", "x/"),
+        ("..", ""),
+        (".", ""),
+        ("*", ""),
+        ("!dry_run", "dry_run"),
+    ],
+)
+def test_what_stands_at_a_word_and_means_something_is_no_punctuation(before: str, now: str) -> None:
+    assert not is_same_text(f"Deletes {before} at once", f"Deletes {now} at once")
+    assert not is_same_text(f"Deletes {before}", f"Deletes {now}")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Deletes the file", "Deletes the file."),
+        ("Deletes, at once, the file", "Deletes at once the file!"),
+        ("Deletes a file (or a folder)", "Deletes a file, or a folder"),
+        ("Deletes `path` - at once", 'Deletes "path" \u2014 at once...'),
+        ("Deletes *.py.", "Deletes *.py"),
+        ("Deletes: the file", "Deletes : the file"),
+    ],
+)
+def test_punctuation_around_a_word_changes_nothing(before: str, now: str) -> None:
+    assert is_same_text(before, now)
 
 
 @given(st.text(), st.text())

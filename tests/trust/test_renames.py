@@ -17,13 +17,13 @@ OLD = {"name": "copy", "description": WORDS, "inputSchema": SCHEMA}
 OTHER = {"name": "other", "description": "Sends a mail.", "inputSchema": SCHEMA}
 
 
-def pinned(*definitions: dict[str, Any]) -> dict[PinKey, Pin]:
-    pins = [Pin("tool", one["name"], "", "", 0.0, canonical(one)) for one in definitions]
-    return {pin.key: pin for pin in pins}
+def pinned(*definitions: dict[str, Any]) -> list[Pin]:
+    return [Pin("tool", one["name"], "", "", 0.0, canonical(one)) for one in definitions]
 
 
 def former_name(kind: PinnedKind, now: dict[str, Any], *gone: dict[str, Any]) -> str:
-    return dict(renamed([((kind, "copy_file"), now)], pinned(*gone))).get((kind, "copy_file"), "")
+    found = dict(renamed([((kind, "copy_file"), now)], pinned(*gone))).get((kind, "copy_file"))
+    return "" if found is None else found.name
 
 
 def test_a_renamed_tool_says_what_it_was() -> None:
@@ -32,6 +32,11 @@ def test_a_renamed_tool_says_what_it_was() -> None:
     assert former_name("prompt", {**OLD, "name": "copy_file"}, OTHER, OLD) == ""
     assert former_name("tool", {**OLD, "inputSchema": {}}, OTHER, OLD) == ""
     assert former_name("tool", {**OLD, "description": "Deletes all."}, OTHER, OLD) == ""
+
+
+def test_of_two_that_are_as_much_alike_the_first_counts() -> None:
+    assert former_name("tool", OLD, {**OLD, "name": "copy"}, {**OLD, "name": "copied"}) == "copy"
+    assert former_name("tool", OLD, {**OLD, "name": "copied"}, {**OLD, "name": "copy"}) == "copied"
 
 
 def test_a_long_description_is_known_again_when_it_is_the_same() -> None:

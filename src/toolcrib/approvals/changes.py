@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from toolcrib.approvals.change import Change, Verdict
+from toolcrib.model.effect import EFFECTS
 from toolcrib.model.finding import Finding
 from toolcrib.model.items import name_on_server
 from toolcrib.model.pin import Judged, Pin, PinKey, PinnedKind, Pins
@@ -143,11 +145,8 @@ def _claims_less(pin: Pin, one: Offered) -> bool:
     if one.kind != "tool":
         return False
     before = Tool("", pin.name, msgspec.json.decode(pin.definition, type=dict[str, Any]))
-    return _harm(Tool("", one.name, one.definition)) < _harm(before)
-
-
-def _harm(tool: Tool) -> int:
-    return 2 if tool.annotations.get("destructiveHint") is True else int(bool(refusal(tool)))
+    now = Tool("", one.name, one.definition)
+    return EFFECTS.index(now.effect) < EFFECTS.index(before.effect) or (not refusal(now) and bool(refusal(before)))
 
 
 def _pin(change: Change, found: Mapping[PinKey, Offered], at: float) -> Pin:
@@ -158,13 +157,15 @@ def _pin(change: Change, found: Mapping[PinKey, Offered], at: float) -> Pin:
 
 
 def _with_former_names(changes: Sequence[Change], pins: Pins, found: Mapping[PinKey, Offered]) -> Iterator[Change]:
-    gone = {key: pin for key, pin in pins.pins.items() if key not in found}
+    gone = [pins.of(key) for key in pins.pins if key not in found]
+    # The newest of each name first: not all may be compared. The server may have gone back to an earlier one.
+    in_order = chain((newest for newest, *_ in gone), (pin for _, *earlier in gone for pin in earlier))
     new = ((change.key, change.now) for change in changes if change.verdict == "new")
-    former = dict(renamed(new, gone)) if gone else {}
+    former = dict(renamed(new, in_order)) if gone else {}
     for change in changes:
-        name = former.get(change.key, "")
+        pin = former.get(change.key)
         # With what it was, so that a person sees each word that is another one now.
-        yield replace(change, renamed_from=name, before=gone[change.kind, name].definition) if name else change
+        yield change if pin is None else replace(change, renamed_from=pin.name, before=pin.definition)
 
 
 def _older(tool: Tool, at: float) -> Pin:

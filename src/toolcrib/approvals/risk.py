@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from toolcrib.approvals.change import Change
 from toolcrib.config.package_versions import unpinned_packages
+from toolcrib.model.effect import says_it_destroys
 from toolcrib.model.peer import peer_id_of
 from toolcrib.model.server import Launch, RemoteLaunch
 
@@ -86,7 +87,7 @@ def _given(launch: Launch) -> tuple[str, ...]:
 
 
 def _of_tools(definitions: list[Mapping[str, Any]]) -> Iterator[str]:
-    destructive = [str(one.get("name")) for one in definitions if _hints(one).get("destructiveHint") is True]
+    destructive = [str(one.get("name")) for one in definitions if says_it_destroys(_hints(one))]
     if destructive:
         yield f"its server marks tools as destructive: {_few(destructive)}"
     for subject, words in _WORDS:

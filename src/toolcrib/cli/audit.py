@@ -36,6 +36,7 @@ _TABLE = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NONE = "There is no audit log: nothing was called yet, or its files were taken away."
 _MOST_BREAKS = 20
+_MOST_NAMED = 10
 
 
 def run(options: argparse.Namespace) -> int:
@@ -130,6 +131,7 @@ def _checked_json(checked: Checked, breaks: list[Break], *, is_whole: bool) -> d
         "breaks": [{"line": found.number, "what": found.what} for found in breaks],
         "unchained": checked.unchained,
         "unrecorded": checked.unrecorded,
+        "unconfirmed": list(checked.unconfirmed),
     }
 
 
@@ -138,17 +140,29 @@ def _say(output: Output, checked: Checked, breaks: list[Break], options: argpars
     first = max(checked.first, options.first)
     if not checked.first:
         write(_NONE)
-    elif not breaks:
-        write(f"Lines {first} to {checked.last} are whole.")
-    elif breaks[0].number > first:
-        write(f"Lines {first} to {breaks[0].number - 1} are whole.")
+    elif breaks and breaks[0].number > first:
+        # No more than that: lines that were rewritten with hashes of their own fit as well.
+        write(f"Lines {first} to {breaks[0].number - 1} fit together.")
+    elif not breaks and (last := checked.last - (checked.last in checked.unconfirmed)) >= first:
+        write(f"Lines {first} to {last} are whole.")
     for found in breaks[:_MOST_BREAKS]:
         write(f"{found.what[0].upper()}{found.what[1:]}.", "", "red")
     if len(breaks) > _MOST_BREAKS:
         write(f"{len(breaks) - _MOST_BREAKS} more places are not as they were written.")
+    if unconfirmed := [number for number in checked.unconfirmed if number >= first]:
+        write(_unconfirmed(unconfirmed))
     if not checked.has_expected:
         write("No line has the expected hash: the log was rewritten, or that line is no longer kept.")
     _say_limits(output, checked)
+
+
+def _unconfirmed(numbers: list[int]) -> str:
+    reason = "was ended before it could confirm that (as by a kill), or somebody else added"
+    if len(numbers) == 1:
+        return f"Line {numbers[0]} is not confirmed: the process that wrote it {reason} the line."
+    named = ", ".join(map(str, numbers[-_MOST_NAMED:]))
+    which = f"the last of them {named}" if len(numbers) > _MOST_NAMED else named
+    return f"{len(numbers)} lines are not confirmed ({which}): the process that wrote each {reason} it."
 
 
 def _say_limits(output: Output, checked: Checked) -> None:

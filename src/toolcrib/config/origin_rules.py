@@ -36,7 +36,7 @@ def check_env_file(spec: ServerSpec, launch: Launch) -> None:
 
 def check_variables(server: str, origin: Origin, file: str, names: Iterable[str]) -> None:
     """Refuse a project's file of variables that has some which make programs run other code: nobody was shown them."""
-    refused = dangerous_variables(names) if origin.source == FROM_PROJECT else []
+    refused = dangerous_variables(dict.fromkeys(names, "")) if origin.source == FROM_PROJECT else []
     if refused:
         raise refused_reference(server, [f"{', '.join(refused)} of {file}"])
 

@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 
 from toolcrib.approvals.approvals import Approvals
 from toolcrib.approvals.change import Change
-from toolcrib.approvals.proposal import Proposal
+from toolcrib.approvals.proposal import Decision, Proposal, State
 from toolcrib.catalog.store import CatalogStore
 from toolcrib.config.paths import Paths
 from toolcrib.engine.open_catalog import open_store
-from toolcrib.errors import ValidationError
+from toolcrib.errors import ApprovalRefused, ValidationError
 from toolcrib.model.pin import Pin, PinKey
 from toolcrib.trust.canonical import canonical, offered
 from toolcrib.trust.review_key import review_key
@@ -29,10 +29,9 @@ class ChangeReview:
     def approve(self, proposal: Proposal, by: str, reason: str = "") -> Proposal:
         """A person agrees to exactly what was shown; doing it twice is harmless."""
         if proposal.state != "approved":
-            proposal = self._approvals.approve(proposal.id, by, reason, expected=proposal)
+            self._approvals.approve(proposal.id, by, reason, expected=proposal)
         # After the decision: what nobody agreed to must never be pinned.
-        self._pin(proposal, proposal.changes, by)
-        return proposal
+        return _still(self._carried_out(proposal), "approved")
 
     def approve_some(self, proposal: Proposal, wanted: Collection[PinKey], by: str, reason: str = "") -> Proposal:
         """A person agrees to these changes; the others wait on."""
@@ -41,14 +40,9 @@ class ChangeReview:
             raise ValidationError(f"{proposal.id} is not about {', '.join(' '.join(key).strip() for key in missing)}")
         if len(chosen) == len(proposal.changes):
             return self.approve(proposal, by, reason)
-        left = self._approvals.accept_some(proposal, wanted, by, reason)
-        self._pin(proposal, chosen, by)
-        return left
-
-    def _pin(self, proposal: Proposal, changes: Iterable[Change], by: str) -> None:
-        at = time.time()
-        pins = [Pin(one.kind, one.name, one.fingerprint, f"person:{by}", at, canonical(one.now)) for one in changes]
-        self._store.decide_pins(proposal.review_key, proposal.server, add=pins, by=by, at=at)
+        self._approvals.accept_some(proposal, wanted, by, reason)
+        left = self._carried_out(proposal)
+        return left if all(_agreement(left, change) for change in chosen) else _still(left, "approved")
 
     def reject(self, proposal: Proposal, by: str, reason: str = "") -> Proposal:
         """A person refuses: these definitions can't be used, and nobody is asked about them again."""
@@ -56,7 +50,52 @@ class ChangeReview:
         if proposal.may_become("rejected"):
             # Before the decision: what was refused must never stay pinned.
             self._store.decide_pins(proposal.review_key, proposal.server, refuse=refused, by=by, at=time.time())
-        return self._approvals.reject(proposal.id, by, reason)
+        try:
+            self._approvals.reject(proposal.id, by, reason)
+        finally:
+            now = self._carried_out(proposal)
+        return _still(now, "rejected")
+
+    def _carried_out(self, shown: Proposal) -> Proposal:
+        """Let what can be used be what the request says by now; others may decide it at the same moment.
+
+        Everybody looks again after writing: whoever writes last has seen the last decision.
+        """
+        now = self._approvals.get(shown.id)
+        while True:
+            self._write(now, shown.changes)
+            before, now = now, self._approvals.get(shown.id)
+            if (now.state, now.accepted) == (before.state, before.accepted):
+                return now
+
+    def _write(self, now: Proposal, shown: Iterable[Change]) -> None:
+        at = time.time()
+        known = {change.fingerprint: change for change in (*now.changes, *shown)}.values()
+        pins = [_pin(change, decision.by, at) for change in known if (decision := _agreement(now, change))]
+        refused = [change.fingerprint for change in now.changes] if now.state == "rejected" else []
+        if pins or refused:
+            by = now.decision.by if now.decision else ""
+            self._store.decide_pins(now.review_key, now.server, add=pins, refuse=refused, by=by, at=at)
+
+
+def _agreement(now: Proposal, change: Change) -> Decision | None:
+    """Who agrees to a definition by what a request says now."""
+    offered = (change.kind, change.name, change.fingerprint)
+    if now.state == "approved" and offered in now.definitions_asked_about:
+        return now.decision
+    return next((one.decision for one in now.accepted if offered in one.definitions), None)
+
+
+def _pin(change: Change, by: str, at: float) -> Pin:
+    return Pin(change.kind, change.name, change.fingerprint, f"person:{by}", at, canonical(change.now))
+
+
+def _still(now: Proposal, wanted: State) -> Proposal:
+    """The request, if it is what it was just decided to be."""
+    if now.state != wanted:
+        hint = f"`toolcrib approvals show {now.id}` says what holds."
+        raise ApprovalRefused(f"{now.id} was decided by someone else at the same moment: it is {now.state}", hint=hint)
+    return now
 
 
 def pin_definitions(store: CatalogStore, proposal: Proposal, by: str) -> None:

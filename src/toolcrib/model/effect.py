@@ -25,6 +25,12 @@ def stricter(one: Confirm, other: Confirm) -> Confirm:
     return max(one, other, key=CONFIRMS.index)
 
 
+def says_it_destroys(hints: Mapping[str, Any]) -> bool:
+    """Whether a server says so; of a hint that is neither `true` nor `false`, not even 0 or 1, the worse counts."""
+    harms = hints.get("destructiveHint")
+    return harms is not None and harms is not False
+
+
 def effect_of(name: str, hints: Mapping[str, Any], server: str = "") -> Effect:
     """What the server's hints say, or the name where they say nothing; where the two differ, the stricter counts.
 
@@ -32,12 +38,11 @@ def effect_of(name: str, hints: Mapping[str, Any], server: str = "") -> Effect:
     the name of the `server` that some begin with.
     """
     name = without_server(name, server)
-    reads, harms = hints.get("readOnlyHint"), hints.get("destructiveHint")
-    # Of a hint that is no yes and no no, the stricter reading counts.
-    if harms not in (None, False) or destroys(name):
+    reads = hints.get("readOnlyHint")
+    if says_it_destroys(hints) or destroys(name):
         return "destructive"
     if reads is True:
         return "read"
-    if harms is not False and may_destroy(name):
+    if hints.get("destructiveHint") is not False and may_destroy(name):
         return "destructive"
     return "write" if reads is not None or name_refusal(name) else "read"

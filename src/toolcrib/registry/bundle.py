@@ -83,7 +83,8 @@ def _recipe(manifest: Mapping[str, Any], folder: Path, members: frozenset[str], 
 
     arguments = launch.get("args")
     words = [text(word) for word in arguments] if isinstance(arguments, list) else []
-    env = {grammar.variable(str(name)): text(value) for name, value in _map(launch, "env").items()}
+    given = ((str(name), text(value)) for name, value in _map(launch, "env").items())
+    env = {grammar.variable(name, value): value for name, value in given}
     return Recipe("mcpb", (_program(launch.get("command"), folder, members), *words), env, needs=asking.needs)
 
 

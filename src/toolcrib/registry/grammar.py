@@ -80,11 +80,11 @@ def flag(text: str) -> str:
     return text
 
 
-def variable(name: str) -> str:
-    """The name of an environment variable that a server may ask for."""
+def variable(name: str, value: str | None) -> str:
+    """The name of an environment variable that a server may ask for, or set to this value."""
     if len(name) > _LONGEST_NAME or not _VARIABLE.fullmatch(name):
         raise Refused(f"{shown(name)} is not the name of an environment variable")
-    if dangerous_variables([name]):
+    if dangerous_variables({name: value}):
         raise Refused(f"it wants to set {name}, which changes what programs load")
     return name
 

@@ -143,10 +143,8 @@ def _names_package(argument: Argument, identifier: str) -> bool:
 
 
 def _environment(wanted: Iterable[Input], asking: Asking) -> dict[str, str]:
-    made = {
-        grammar.variable(declared.name): asking.text(declared, declared.name, "an environment variable")
-        for declared in wanted
-    }
+    asked = ((one.name, asking.text(one, one.name, "an environment variable")) for one in wanted)
+    made = {grammar.variable(name, text): text for name, text in asked}
     return {name: text for name, text in made.items() if text is not None}
 
 

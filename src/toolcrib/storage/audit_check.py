@@ -13,7 +13,7 @@ from toolcrib.errors import StoreUnavailable
 from toolcrib.storage.audit_chain import BEGINNING, Head, Link, read_link
 from toolcrib.storage.audit_file import head_path
 from toolcrib.storage.audit_head import AuditHead
-from toolcrib.storage.audit_takeover import BEGAN, CHANGED
+from toolcrib.storage.audit_takeover import BEGAN, CHANGED, UNCONFIRMED
 from toolcrib.storage.audit_trail import files_of_log
 
 _LOCK_SECONDS = 2.0
@@ -21,7 +21,10 @@ _LOCK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A place where the log is not as it was written; `number` is that of the first line concerned."""
+    """A place where the log is not as it was written: `number` is that of the first line that does not fit.
+
+    Lines before it fit together, which is no proof of them: whoever rewrites some gives them hashes that fit.
+    """
 
     number: int
     what: str
@@ -41,6 +44,8 @@ class Checked:
     unrecorded: int
     # Whether a line with the hash that was asked for is there.
     has_expected: bool
+    # Lines that continue the log, but that the head did not know: of a process that was killed, or of somebody else.
+    unconfirmed: tuple[int, ...] = ()
 
 
 def check_log(path: Path, expected: str = "") -> Checked:
@@ -48,15 +53,15 @@ def check_log(path: Path, expected: str = "") -> Checked:
 
     Raises StoreUnavailable where they can't be read.
     """
-    walk = _Walk(bytes.fromhex(expected) if expected else None)
     try:
         with ExitStack() as opened:
             files, head = _at_one_moment(path, opened)
+            walk = _Walk(head, bytes.fromhex(expected) if expected else None)
             for stream, size in files:
                 walk.begin_file()
                 for line in _lines(stream, size):
                     walk.take(line)
-            walk.end(head)
+            walk.end()
     except OSError as problem:
         raise StoreUnavailable(f"{path} can't be checked: {problem.strerror or problem}") from problem
     return walk.outcome()
@@ -90,7 +95,9 @@ def _lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
 class _Walk:
     """Goes along the chain line by line."""
 
-    def __init__(self, expected: bytes | None) -> None:
+    def __init__(self, head: Head | None, expected: bytes | None) -> None:
+        self._head = head
+        self._has_passed_head = head is not None and (head.number, head.hash) == (0, BEGINNING)
         self._expected = expected
         self._has_expected = expected is None
         self._first = 0
@@ -101,6 +108,7 @@ class _Walk:
         self._breaks: list[Break] = []
         self._unchained = 0
         self._unrecorded = 0
+        self._unconfirmed: list[int] = []
 
     def begin_file(self) -> None:
         # A file that a version before this one began says nothing, and what was said before it may have been dropped since.
@@ -119,17 +127,16 @@ class _Walk:
         self._oldest = self._oldest or link.oldest
         self._unrecorded += link.unrecorded
         self._has_expected = self._has_expected or link.hash == self._expected
+        if self._head is not None and (link.number, link.hash) == (self._head.number, self._head.hash):
+            self._has_passed_head = True
 
-    def end(self, head: Head | None) -> None:
+    def end(self) -> None:
         if 0 < self._oldest < self._first:
             self._breaks.insert(0, Break(self._oldest, _missing(self._oldest, self._first - 1)))
-        if head is None:
-            if self._first:
-                self._note(self._number, "the file that says where the log ends is missing")
-        elif head.number > self._number:
-            self._note(self._number + 1, _missing(self._number + 1, head.number))
-        elif head.number == self._number and head.hash != self._hash:
-            self._note(self._number, f"line {self._number} is not the one that was written last")
+        if self._head is None:
+            self._end_without_head()
+        else:
+            self._compare(self._head.number)
 
     def outcome(self) -> Checked:
         return Checked(
@@ -140,6 +147,7 @@ class _Walk:
             self._unchained,
             self._unrecorded,
             self._has_expected,
+            tuple(number for number in self._unconfirmed if number >= self._first),
         )
 
     def _begin(self, link: Link) -> None:
@@ -159,19 +167,40 @@ class _Walk:
         if link.follows(self._number, self._hash):
             if link.outcome == CHANGED:
                 self._note(link.number, f"before line {link.number} somebody changed, cut or replaced the log")
+            elif link.outcome == UNCONFIRMED:
+                self._unconfirmed.append(self._number)
         elif link.number > expected:
             self._note(expected, _missing(expected, link.number - 1))
         elif link.number < expected:
             self._note(link.number, f"line {link.number} comes after line {self._number}")
         else:
-            # Whoever changes a line can give it another hash too; then the next one does not fit.
-            self._note(link.number, f"line {link.number} was changed, or the one before it")
+            self._note(link.number, f"line {link.number} was changed, or one before it")
 
     def _foreign(self) -> None:
         if self._first:
             self._note(self._number + 1, f"after line {self._number} is one that Toolcrib did not write")
         else:
             self._unchained += 1
+
+    def _end_without_head(self) -> None:
+        if self._first:
+            lost = "the file that says where the log ends is missing or damaged"
+            self._note(
+                self._number + 1, f"{lost}: nobody can tell whether lines after line {self._number} were cut off"
+            )
+
+    def _compare(self, ending: int) -> None:
+        """Compare the end of the lines with the line that the head knows as the last."""
+        beyond = self._number - ending
+        if beyond < 0:
+            self._note(self._number + 1, _missing(self._number + 1, ending))
+        elif not self._has_passed_head:
+            self._note(ending, f"line {ending} is not the one that was written: it or lines before it were changed")
+        elif beyond == 1:
+            self._unconfirmed.append(self._number)
+        elif beyond:
+            added = f"lines {ending + 1} to {self._number} were added by somebody"
+            self._note(ending + 1, f"{added}, or the file that says where the log ends is an older one")
 
     def _note(self, number: int, what: str) -> None:
         self._breaks.append(Break(number, what))

@@ -11,6 +11,8 @@ from toolcrib.storage.audit_chain import BEGINNING, Head, inode_of, last_link, r
 BEGAN = "audit_began"
 # Somebody else than us wrote to the log, cut it or put another in its place.
 CHANGED = "audit_changed"
+# The line before continues the log, but its writer was killed before the head said so; or it is somebody else's.
+UNCONFIRMED = "audit_unconfirmed"
 
 # More than this does not get between a line and its head.
 _MOST_BYTES = 1024 * 1024
@@ -19,8 +21,9 @@ _MOST_BYTES = 1024 * 1024
 def end_of_log(log: int, head: Head | None, rotated: Path, known: Head) -> tuple[Head, str]:
     """The end of the log that is open as `log`, and what is to be written there first.
 
-    That is BEGAN, CHANGED or nothing. `rotated` is the file before it, `known` the last line that this process has written itself. Whoever is killed between a line and the head leaves lines that continue the chain;
-    whoever is killed while rotating leaves the head's file under that name. A log that was copied to another disk is another file with the same lines.
+    That is BEGAN, CHANGED, UNCONFIRMED or nothing. `rotated` is the file before it, `known` the last line that this process has written itself.
+    Whoever is killed between a line and the head leaves that one line, which continues the chain; whoever is killed while rotating leaves the
+    head's file under that name. A log that was copied to another disk is another file with the same lines.
     """
     status = os.fstat(log)
     if head is None:
@@ -28,8 +31,8 @@ def end_of_log(log: int, head: Head | None, rotated: Path, known: Head) -> tuple
     begin = _where_head_ends(log, status, head, rotated)
     if begin is None:
         return head.in_file(status), CHANGED
-    after, is_whole = _continued(_read(log, begin), head)
-    return after.in_file(status), "" if is_whole else CHANGED
+    after, happened = _continued(_read(log, begin), head)
+    return after.in_file(status), happened
 
 
 def _without_head(log: int, status: os.stat_result, rotated: Path, known: Head) -> tuple[Head, str]:
@@ -66,18 +69,20 @@ def _has_last_line(log: int, head: Head) -> bool:
     return last is not None and (last.number, last.hash) == (head.number, head.hash) and lines[-1].endswith(b"\n")
 
 
-def _continued(text: bytes, head: Head) -> tuple[Head, bool]:
-    """The head moved on by each line that follows it, and whether nothing else is there."""
+def _continued(text: bytes, head: Head) -> tuple[Head, str]:
+    """The head moved on by each line that follows it, and what is to be said of them."""
     if not text:
-        return head, True
+        return head, ""
     if len(text) > _MOST_BYTES or not text.endswith(b"\n"):
-        return head, False
-    for line in text.splitlines():
+        return head, CHANGED
+    lines = text.splitlines()
+    for line in lines:
         link = read_link(line)
         if link is None or not link.follows(head.number, head.hash):
-            return head, False
+            return head, CHANGED
         head = Head(link.number, link.hash, head.inode, head.size)
-    return head, True
+    # The head moves on with every line, and before the next one is written: a kill leaves one line, never two.
+    return head, UNCONFIRMED if len(lines) == 1 else CHANGED
 
 
 def _read(log: int, begin: int) -> bytes:

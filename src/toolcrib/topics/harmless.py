@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolcrib.model.effect import says_it_destroys
 from toolcrib.model.tool import Tool
 from toolcrib.model.verbs import name_refusal
 
@@ -12,10 +13,12 @@ def refusal(tool: Tool) -> str:
     What the server says of the tool counts first; without a word from it, only a name that says "read" will do.
     """
     hints = tool.annotations
-    if hints.get("destructiveHint") is True and hints.get("readOnlyHint") is not True:
-        return "its server marks it as destructive"
-    if hints.get("destructiveHint") is True:
-        return "its server marks it as both read-only and destructive"
-    if hints.get("readOnlyHint") is False:
+    reads = hints.get("readOnlyHint")
+    if says_it_destroys(hints):
+        also = "both read-only and " if reads is True else ""
+        return f"its server marks it as {also}destructive"
+    if reads is False:
         return "its server says that it changes things"
-    return "" if hints.get("readOnlyHint") is True else name_refusal(tool.name)
+    if reads is not None and reads is not True:
+        return "its server does not say clearly whether it changes things"
+    return "" if reads is True else name_refusal(tool.name)

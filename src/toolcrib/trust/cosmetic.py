@@ -31,7 +31,10 @@ _UNORDERED = frozenset({"required", "enum", "type"})
 _DECISIVE = frozenset("not no never without only must always cannot dont none unless except before after".split())
 _WORD = re.compile(r"\S+")
 _MENDABLE = re.compile(r"[^\W\d_]+")
-_EDGE = " \t\r\n.,;:!?\"'()[]{}`*-\u2013\u2014"
+# Dots, stars and minus signs before a word are part of it: `./tmp`, `*.py`, `-30`. So is a star behind it.
+_BEFORE_WORDS = "\"'([{`"
+_BEHIND_WORDS = ".,;:!?\"')]}`"
+_BETWEEN_WORDS = re.compile(r"[-\u2013\u2014]|[,;:\"'()\[\]{}`]+")
 
 
 def is_cosmetic(kind: PinnedKind, before: str, now: Mapping[str, Any]) -> bool:
@@ -45,7 +48,7 @@ def is_cosmetic(kind: PinnedKind, before: str, now: Mapping[str, Any]) -> bool:
     if kind == "server":
         return _same_texts(old, now) and _own_name(old) == _own_name(now)
     return (
-        _shape(_top(kind, old)) == _shape(_top(kind, now))
+        _is_equal(_shape(_top(kind, old)), _shape(_top(kind, now)))
         and _closed(old) <= _closed(now)
         and _same_texts(_without(old, _APART), _without(now, _APART))
         and at_home(old.get("icons"), now.get("icons"))
@@ -93,6 +96,17 @@ def _shape(value: Any, key: str = "", *, is_names: bool = False) -> Any:
         items = [_shape(item) for item in value]
         return sorted(items, key=_sortable) if key in _UNORDERED else items
     return value
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON, where 1 is not `true`, as it is here."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    return bool(one == other)
 
 
 def _is_left_out(name: str, value: Any) -> bool:
@@ -158,8 +172,14 @@ def is_same_text(before: str, now: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    stripped = (word.strip(_EDGE).casefold() for word in _WORD.findall(text))
-    return [word for word in stripped if word]
+    return [_bare(word).casefold() for word in _WORD.findall(text) if not _BETWEEN_WORDS.fullmatch(word)]
+
+
+def _bare(word: str) -> str:
+    """A word without the punctuation around it; what is nothing but dots, or a path that ends in them, keeps them."""
+    begun = word.lstrip(_BEFORE_WORDS)
+    bare = begun.rstrip(_BEHIND_WORDS)
+    return bare if bare and not bare.endswith(("/", "\\")) else begun
 
 
 def _is_mended(before: str, now: str) -> bool:

@@ -21,29 +21,29 @@ MOST_WORDS = 1_000
 class _Told:
     """What a definition is compared by."""
 
-    name: str
     inputs: Any
     words: Sequence[str]
     times: Counter[str]
 
 
-def renamed(
-    now: Iterable[tuple[PinKey, Mapping[str, Any]]], gone: Mapping[PinKey, Pin]
-) -> Iterator[tuple[PinKey, str]]:
-    """The name that each new definition had before, as far as its inputs and words tell; those that are really new have none."""
-    before: dict[PinnedKind, list[_Told]] = {}
-    for pin in gone.values():
+def renamed(now: Iterable[tuple[PinKey, Mapping[str, Any]]], gone: Iterable[Pin]) -> Iterator[tuple[PinKey, Pin]]:
+    """What each new definition was before, as far as its inputs and words tell; those that are really new have nothing.
+
+    Of two that are as much alike, the first of `gone` counts.
+    """
+    before: dict[PinnedKind, list[tuple[Pin, _Told]]] = {}
+    for pin in gone:
         if len(of_kind := before.setdefault(pin.kind, [])) < MOST_COMPARED:
-            of_kind.append(_told(pin.name, _read(pin.definition)))
+            of_kind.append((pin, _told(_read(pin.definition))))
     for key, definition in list(now)[:MOST_COMPARED]:
-        if name := _most_alike(_told(key[1], definition), before.get(key[0], ())):
-            yield key, name
+        if former := _most_alike(_told(definition), before.get(key[0], ())):
+            yield key, former
 
 
-def _most_alike(one: _Told, others: Iterable[_Told]) -> str:
-    likeness = {other.name: _likeness(other, one) for other in others}
-    best = max(likeness, key=lambda name: likeness[name], default="")
-    return best if best and likeness[best] >= LEAST_LIKENESS else ""
+def _most_alike(one: _Told, others: Iterable[tuple[Pin, _Told]]) -> Pin | None:
+    likeness = [(_likeness(other, one), pin) for pin, other in others]
+    most, best = max(likeness, key=lambda found: found[0], default=(0.0, None))
+    return best if most >= LEAST_LIKENESS else None
 
 
 def _likeness(before: _Told, now: _Told) -> float:
@@ -61,9 +61,9 @@ def _likeness(before: _Told, now: _Told) -> float:
     return 2 * sum(min(times, now.times[word]) for word, times in before.times.items()) / total
 
 
-def _told(name: str, definition: Mapping[str, Any]) -> _Told:
+def _told(definition: Mapping[str, Any]) -> _Told:
     words = str(definition.get("description") or "").split()
-    return _Told(name, _inputs(definition), words, Counter(words))
+    return _Told(_inputs(definition), words, Counter(words))
 
 
 def _inputs(definition: Mapping[str, Any]) -> Any:
