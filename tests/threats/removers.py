@@ -150,6 +150,27 @@ def every_tool_is_on_its_own() -> None:
 
 
 @without("T05", proof="test_t05_no_credential_of_a_client_reaches_a_server")
+def what_a_client_shows_is_passed_on() -> None:
+    shown = ""
+    guard, address = (
+        import_module("toolcrib.server.guard").Guard,
+        import_module("toolcrib.upstream.http_client").HttpAddress,
+    )
+    admit, send = guard._admit, address._send
+
+    async def remember(self: Any, headers: Mapping[str, str], *of: Any) -> Any:
+        nonlocal shown
+        shown = headers.get("authorization", shown)
+        return await admit(self, headers, *of)
+
+    async def forward(self: Any, method: str, headers: Mapping[str, str], *content: Any) -> Any:
+        return await send(self, method, {**headers, "x-forwarded-authorization": shown}, *content)
+
+    replace("toolcrib.server.guard:Guard._admit", remember)
+    replace("toolcrib.upstream.http_client:HttpAddress._send", forward)
+
+
+@without("T05", proof="test_t05_each_server_gets_what_its_entry_names_and_nothing_of_another")
 def every_server_gets_the_headers_of_all() -> None:
     given: dict[str, str] = {}
 
@@ -158,6 +179,11 @@ def every_server_gets_the_headers_of_all() -> None:
         return given
 
     replace("toolcrib.upstream.http_client:_checked_headers", all_headers)
+
+
+@without("T05", proof="test_t05_a_token_that_was_made_for_somebody_else_is_not_taken")
+def a_token_is_good_for_everybody() -> None:
+    replace("jwt.api_jwt:PyJWT._validate_aud", lambda *_, **__: None)
 
 
 # ------------------------------------------------------------------ T06 addresses that lead inside
