@@ -16,6 +16,7 @@ of each Python process that inherits the environment of the test (or is given `p
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -284,10 +285,40 @@ def case_tells_names_apart() -> None:
 # ------------------------------------------------------------------ T13 patterns that take for ever
 
 
-@without("T13", proof="test_t13_no_pattern_of_anybody_takes_a_second")
-def patterns_have_all_the_time() -> None:
-    replace("toolcrib.schema.validate:MAX_REGEX_SECONDS", 1.5)
+@without("T13", proof="test_t13_no_pattern_of_a_rule_takes_a_second")
+def a_rule_has_all_the_time() -> None:
     replace("toolcrib.rules.pattern:TIME_LIMIT_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_a_slow_rule_is_given_up_however_many_names_there_are")
+def a_rule_is_tried_on_and_on() -> None:
+    replace("toolcrib.rules.pattern:MAX_TIMEOUTS", 100)
+
+
+@without("T13", proof="test_t13_no_pattern_of_a_schema_takes_a_second")
+def a_pattern_of_a_schema_has_all_the_time() -> None:
+    replace("toolcrib.schema.validate:MAX_REGEX_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_no_schema_fans_out_for_a_second")
+def a_schema_may_ask_for_any_number_of_steps() -> None:
+    replace("toolcrib.schema.budget:Budget.spend", lambda self, steps: None)
+
+
+@without("T13", proof="test_t13_no_search_in_a_result_takes_a_second")
+def a_search_has_all_the_time() -> None:
+    replace("toolcrib.built_in.read_result:GREP_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_no_pattern_of_ours_takes_a_second")
+def a_pattern_of_ours_tries_all_there_is() -> None:
+    replace("toolcrib.scanner.links:_PICTURE", re.compile(r"\A(?:.|..){24}\Z"))
+
+
+@without("T13", proof="test_t13_a_long_result_is_looked_through_only_so_far")
+def all_of_a_result_is_looked_through() -> None:
+    replace("toolcrib.calls.flag_results:MOST_CHARACTERS", sys.maxsize)
+    replace("toolcrib.scanner.texts:MOST_CHARACTERS", sys.maxsize)
 
 
 # ------------------------------------------------------------------ T14 sessions and handles of others
@@ -379,3 +410,8 @@ def gateways_may_be_any_number_deep() -> None:
 @without("T22", proof="test_t22_no_link_of_a_definition_is_opened_fetched_or_clickable")
 def links_run_what_they_like() -> None:
     replace("toolcrib.scanner.links:links", lambda text: ())
+
+
+@without("T22", proof="test_t22_a_command_shows_links_as_words")
+def links_are_printed_as_they_came() -> None:
+    terminals_get_what_servers_say()
