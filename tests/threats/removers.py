@@ -269,6 +269,52 @@ def what_can_not_be_read_is_passed_over() -> None:
     replace("toolcrib.upstream.mux:broken_answer", lambda text: None)
 
 
+@without("T11", proof="test_t11_a_line_without_end_is_cut_off")
+def lines_may_have_any_length() -> None:
+    replace("toolcrib.wire.lines:LineSplitter._keep", lambda self, piece: self._parts.append(piece))
+
+
+@without("T11", proof="test_t11_a_body_without_end_is_cut_off")
+def bodies_may_have_any_length() -> None:
+    whole = import_module("toolcrib.upstream.event_stream")._whole
+    replace("toolcrib.upstream.event_stream:_whole", lambda head, chunks, _: whole(head, chunks, sys.maxsize))
+
+
+@without("T11", proof="test_t11_an_event_without_end_is_cut_off")
+def events_may_have_any_length() -> None:
+    replace("toolcrib.upstream.event_stream:EventDecoder._keep", lambda self, piece: self._line.append(piece))
+
+
+@without("T11", proof="test_t11_pages_without_end_are_read_to_the_hundredth")
+def lists_may_have_any_number_of_pages() -> None:
+    replace("toolcrib.upstream.tool_list:MAX_PAGES", sys.maxsize)
+
+
+@without("T11", proof="test_t11_of_tools_without_end_a_thousand_are_taken")
+def servers_may_have_any_number_of_tools() -> None:
+    _lists_without("tools")
+
+
+@without("T11", proof="test_t11_a_definition_that_is_too_large_is_left_out")
+def definitions_may_have_any_size() -> None:
+    _lists_without("definition_bytes")
+
+
+@without("T11", proof="test_t11_of_definitions_without_end_only_so_many_bytes_are_taken")
+def all_definitions_together_may_have_any_size() -> None:
+    _lists_without("total_bytes")
+
+
+def _lists_without(limit: str) -> None:
+    taking = import_module("toolcrib.upstream.tool_list")._Taking
+    begin = taking.__init__
+
+    def take(self: Any, limits: Any, listed: Any) -> None:
+        begin(self, dataclasses.replace(limits, **{limit: sys.maxsize}), listed)
+
+    replace("toolcrib.upstream.tool_list:_Taking.__init__", take)
+
+
 # ------------------------------------------------------------------ T12 bombs and texts that parsers read differently
 
 
@@ -280,6 +326,46 @@ def the_last_value_of_a_name_counts() -> None:
 @without("T12", proof="test_t12_a_parameter_in_two_spellings_is_refused")
 def case_tells_names_apart() -> None:
     replace("toolcrib.calls.validate_arguments:_check_spellings", lambda schema, arguments: None)
+
+
+@without("T12", proof="test_t12_numbers_without_end_cost_a_refusal_and_nothing_else")
+def what_is_no_number_is_one() -> None:
+    replace("toolcrib.wire.jsonrpc:_refuse_constant", lambda name: 0.0)
+
+
+@without("T12", proof="test_t12_digits_without_end_in_an_answer_cost_no_second")
+def integers_may_have_any_number_of_digits() -> None:
+    replace("toolcrib.model.call:MOST_DIGITS", sys.maxsize)
+
+
+@without("T12", proof="test_t12_levels_without_end_cost_a_refusal_and_nothing_else")
+def nobody_expects_many_levels_of_a_client() -> None:
+    _recurses_without_end("toolcrib.wire.jsonrpc")
+
+
+@without("T12", proof="test_t12_levels_without_end_in_an_answer_end_its_call")
+def nobody_expects_many_levels_in_an_answer() -> None:
+    _recurses_without_end("toolcrib.wire.jsonrpc")
+
+
+@without("T12", proof="test_t12_levels_without_end_in_a_text_are_a_text")
+def nobody_expects_many_levels_in_a_text() -> None:
+    _recurses_without_end("toolcrib.model.call")
+
+
+def _recurses_without_end(module: str) -> None:
+    """Let nothing in this module catch what comes of too many levels."""
+    vars(import_module(module))["RecursionError"] = type("Nothing", (Exception,), {})
+
+
+@without("T12", proof="test_t12_what_is_nested_too_deep_is_left_out_and_refused")
+def no_value_is_too_deep() -> None:
+    replace("toolcrib.model.nesting:deeper_than", lambda value, levels: False)
+
+
+@without("T12", proof="test_t12_a_small_answer_that_unpacks_to_hundreds_of_megabytes_is_given_up")
+def a_packed_body_may_have_any_length() -> None:
+    bodies_may_have_any_length()
 
 
 # ------------------------------------------------------------------ T13 patterns that take for ever
