@@ -16,6 +16,7 @@ of each Python process that inherits the environment of the test (or is given `p
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -368,6 +369,11 @@ def a_packed_body_may_have_any_length() -> None:
     bodies_may_have_any_length()
 
 
+@without("T12", proof="test_t12_a_bundle_that_unpacks_to_too_much_is_refused")
+def a_bundle_may_unpack_to_anything() -> None:
+    replace("toolcrib.registry.bundle:_checked_members", lambda archive, _: frozenset(archive.namelist()))
+
+
 # ------------------------------------------------------------------ T13 patterns that take for ever
 
 
@@ -433,6 +439,16 @@ def every_package_stays_as_it_is() -> None:
     replace("toolcrib.config.package_versions:unpinned_packages", lambda launch: [])
 
 
+@without("T16", proof="test_t16_a_bundle_that_is_not_the_one_its_entry_names_is_not_unpacked")
+def any_bundle_will_do() -> None:
+    open_bundle = import_module("toolcrib.registry.bundle").open_bundle
+
+    def open_any(content: bytes, _: str, *where: Any) -> Any:
+        return open_bundle(content, hashlib.sha256(content).hexdigest(), *where)
+
+    replace("toolcrib.registry.bundle:open_bundle", open_any)
+
+
 # ------------------------------------------------------------------ T17 variables that servers should not see
 
 
@@ -452,6 +468,35 @@ def each_notice_is_a_reading() -> None:
 @without("T18", proof="test_t18_a_flood_of_progress_and_log_messages_is_heard_at_a_pace")
 def everything_has_its_turn() -> None:
     replace("toolcrib.upstream.pacing:Pace.has_turn", lambda self: True)
+
+
+@without("T18", proof="test_t18_progress_of_no_call_is_heard_by_nobody")
+def all_progress_belongs_to_somebody() -> None:
+    def progress(self: Any, params: dict[str, Any]) -> None:
+        for running in self._running.values():
+            running.progress(params)
+
+    replace("toolcrib.upstream.inbox:Inbox._progress", progress)
+
+
+@without("T18", proof="test_t18_requests_without_end_are_answered_at_a_pace")
+def every_request_has_its_turn() -> None:
+    everything_has_its_turn()
+
+
+@without("T18", proof="test_t18_a_call_asks_a_person_only_so_often")
+def a_call_may_ask_without_end() -> None:
+    replace("toolcrib.calls.guard_questions:MOST_QUESTIONS", sys.maxsize)
+
+
+@without("T18", proof="test_t18_the_model_of_a_client_is_used_only_where_the_person_agrees")
+def everybody_agrees() -> None:
+    replace("toolcrib.calls.question_rules:allowed_by", lambda answer: "once")
+
+
+@without("T18", proof="test_t18_who_asks_and_the_host_of_an_address_are_shown")
+def questions_are_shown_as_they_come() -> None:
+    replace("toolcrib.calls.question_rules:QuestionRules.shown", lambda self, question: question)
 
 
 # ------------------------------------------------------------------ T19 answers of those who were not asked

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import io
 import json
 import time
+import zipfile
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +18,12 @@ from bench.process import peak_megabytes, resident_megabytes
 from tests.fakes import FakeServer, text, tool
 from tests.gateways import read_counter
 from tests.journeys.stdio_gateway import LineClient, Workshop, line_failure
+from tests.registry.bundles import MANIFEST
 from tests.threats.remote_server import remote_server
 from tests.upstream.http_servers import Out, Seen, serve
 from toolcrib.model.call import ExecutionResult
+from toolcrib.registry.bundle import open_bundle
+from toolcrib.registry.recipe import Refused
 from toolcrib.wire import jsonrpc
 
 TWICE = (
@@ -176,3 +183,16 @@ async def test_t12_a_small_answer_that_unpacks_to_hundreds_of_megabytes_is_given
 
     assert "an answer is larger than 10485760 bytes" in refused["message"]
     assert grown < MOST_MEGABYTES
+
+
+def test_t12_a_bundle_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(MANIFEST))
+        archive.writestr("server/index.js", "serve()")
+        archive.getinfo("server/index.js").file_size = 600 * MEGABYTE
+    content = buffer.getvalue()
+
+    with pytest.raises(Refused, match="unpacks to more than is allowed"):
+        open_bundle(content, hashlib.sha256(content).hexdigest(), tmp_path / "atlas", "atlas")
+    assert list(tmp_path.iterdir()) == []
