@@ -2,51 +2,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from tests.calls.clients import ACCEPTED, ADDRESS, ALL, FOLDERS, PROMPT, Client, Person, form
 from tests.calls.steps import Upstream, a_call, through
 from tests.fakes import INSTANT, text
 from toolcrib.calls.guard_questions import MOST_AT_ONCE, MOST_QUESTION_BYTES, MOST_QUESTIONS, GuardQuestions
 from toolcrib.calls.question_rules import QuestionRules
 from toolcrib.errors import ClientCannotAnswer, ToolExecutionError
-from toolcrib.model.asking import TASKS_EXTENSION, Conversation, Question, QuestionRefused
+from toolcrib.model.asking import TASKS_EXTENSION, Question, QuestionRefused
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.caller import Caller
 from toolcrib.model.server import Sampling
-
-ACCEPTED = b'{"action":"accept"}'
-ALL = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 
 
 @pytest.fixture
 def anyio_backend() -> Any:
     return INSTANT
-
-
-class Client(Conversation):
-    """A client with these capabilities, that answers after so many seconds."""
-
-    def __init__(self, capabilities: Mapping[str, Any], seconds: float = 0) -> None:
-        self.capabilities = capabilities
-        self.asked: list[Question] = []
-        self._seconds = seconds
-
-    async def ask(self, question: Question) -> bytes:
-        self.asked.append(question)
-        await asyncio.sleep(self._seconds)
-        return ACCEPTED
-
-
-def form(message: str = "Which one?") -> Question:
-    return Question("files", "elicitation/create", json.dumps({"message": message}).encode())
-
-
-ADDRESS = Question("files", "elicitation/create", b'{"mode":"url","url":"https://example.com","message":"Go"}')
-PROMPT = Question("files", "sampling/createMessage", b'{"messages":[]}')
-FOLDERS = Question("files", "roots/list", b"{}")
 
 
 class Asking(Upstream):
@@ -188,22 +162,6 @@ async def test_a_call_may_ask_only_so_often_so_much_at_once_and_so_long() -> Non
 
 
 # -- permission to use the model
-
-
-class Person(Client):
-    """A client whose person answers a request for permission so."""
-
-    def __init__(self, allow: str | None) -> None:
-        super().__init__(ALL)
-        self._allow = allow
-
-    async def ask(self, question: Question) -> bytes:
-        self.asked.append(question)
-        if question.kind != "elicitation":
-            return b'{"model":"m"}'
-        if self._allow is None:
-            return b'{"action":"decline"}'
-        return json.dumps({"action": "accept", "content": {"allow": self._allow}}).encode()
 
 
 def asking_first() -> GuardQuestions:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.machine import Machine
+from tests.registry.bundles import packed
 from tests.servers.registry import Fault, Registry, entry, npm, serve
 from tests.test_public_names import PROTOCOL_STACK, modules_after
 from toolcrib.config.load import load_settings
@@ -136,9 +135,7 @@ def test_a_way_that_cannot_be_used_says_why(shop: Machine, registry: Registry) -
 
 def test_a_downloaded_bundle_is_checked_and_unpacked(shop: Machine, registry: Registry, tmp_path: Path) -> None:
     manifest = {"server": {"mcp_config": {"command": "node", "args": ["${__dirname}/index.js"]}}}
-    with zipfile.ZipFile(tmp_path / "odd.mcpb", "w") as archive:
-        archive.writestr("manifest.json", json.dumps(manifest))
-        archive.writestr("index.js", "")
+    (tmp_path / "odd.mcpb").write_bytes(packed({"manifest.json": manifest, "index.js": ""}))
     sha256 = hashlib.sha256((tmp_path / "odd.mcpb").read_bytes()).hexdigest()
     package = {"registryType": "mcpb", "identifier": "https://code.example/odd.mcpb", "fileSha256": sha256}
     registry.entries.append(entry("io.github.acme/odd", packages=[package]))

@@ -10,41 +10,14 @@ import sys
 import zipfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.registry.bundles import MANIFEST, packed
 from toolcrib.registry.bundle import open_bundle
 from toolcrib.registry.recipe import Recipe, Refused
-
-MANIFEST = {
-    "manifest_version": "0.3",
-    "name": "atlas",
-    "server": {
-        "type": "node",
-        "entry_point": "server/index.js",
-        "mcp_config": {
-            "command": "node",
-            "args": ["${__dirname}/server/index.js", "--folder=${user_config.folder}", "${HOME}/x"],
-            "env": {"KEY": "${user_config.key}", "REGION": "${user_config.region}"},
-        },
-    },
-    "user_config": {
-        "folder": {"type": "directory", "title": "Folder", "required": True},
-        "key": {"type": "string", "sensitive": True, "default": "never-shown"},
-        "region": {"type": "string", "default": "eu"},
-    },
-}
-
-
-def packed(files: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content if isinstance(content, str | bytes) else json.dumps(content))
-    return buffer.getvalue()
 
 
 def opened(content: bytes, folder: Path, sha256: str = "") -> Recipe:

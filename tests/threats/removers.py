@@ -16,6 +16,8 @@ of each Python process that inherits the environment of the test (or is given `p
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -150,6 +152,27 @@ def every_tool_is_on_its_own() -> None:
 
 
 @without("T05", proof="test_t05_no_credential_of_a_client_reaches_a_server")
+def what_a_client_shows_is_passed_on() -> None:
+    shown = ""
+    guard, address = (
+        import_module("toolcrib.server.guard").Guard,
+        import_module("toolcrib.upstream.http_client").HttpAddress,
+    )
+    admit, send = guard._admit, address._send
+
+    async def remember(self: Any, headers: Mapping[str, str], *of: Any) -> Any:
+        nonlocal shown
+        shown = headers.get("authorization", shown)
+        return await admit(self, headers, *of)
+
+    async def forward(self: Any, method: str, headers: Mapping[str, str], *content: Any) -> Any:
+        return await send(self, method, {**headers, "x-forwarded-authorization": shown}, *content)
+
+    replace("toolcrib.server.guard:Guard._admit", remember)
+    replace("toolcrib.upstream.http_client:HttpAddress._send", forward)
+
+
+@without("T05", proof="test_t05_each_server_gets_what_its_entry_names_and_nothing_of_another")
 def every_server_gets_the_headers_of_all() -> None:
     given: dict[str, str] = {}
 
@@ -158,6 +181,11 @@ def every_server_gets_the_headers_of_all() -> None:
         return given
 
     replace("toolcrib.upstream.http_client:_checked_headers", all_headers)
+
+
+@without("T05", proof="test_t05_a_token_that_was_made_for_somebody_else_is_not_taken")
+def a_token_is_good_for_everybody() -> None:
+    replace("jwt.api_jwt:PyJWT._validate_aud", lambda *_, **__: None)
 
 
 # ------------------------------------------------------------------ T06 addresses that lead inside
@@ -242,6 +270,52 @@ def what_can_not_be_read_is_passed_over() -> None:
     replace("toolcrib.upstream.mux:broken_answer", lambda text: None)
 
 
+@without("T11", proof="test_t11_a_line_without_end_is_cut_off")
+def lines_may_have_any_length() -> None:
+    replace("toolcrib.wire.lines:LineSplitter._keep", lambda self, piece: self._parts.append(piece))
+
+
+@without("T11", proof="test_t11_a_body_without_end_is_cut_off")
+def bodies_may_have_any_length() -> None:
+    whole = import_module("toolcrib.upstream.event_stream")._whole
+    replace("toolcrib.upstream.event_stream:_whole", lambda head, chunks, _: whole(head, chunks, sys.maxsize))
+
+
+@without("T11", proof="test_t11_an_event_without_end_is_cut_off")
+def events_may_have_any_length() -> None:
+    replace("toolcrib.upstream.event_stream:EventDecoder._keep", lambda self, piece: self._line.append(piece))
+
+
+@without("T11", proof="test_t11_pages_without_end_are_read_to_the_hundredth")
+def lists_may_have_any_number_of_pages() -> None:
+    replace("toolcrib.upstream.tool_list:MAX_PAGES", sys.maxsize)
+
+
+@without("T11", proof="test_t11_of_tools_without_end_a_thousand_are_taken")
+def servers_may_have_any_number_of_tools() -> None:
+    _lists_without("tools")
+
+
+@without("T11", proof="test_t11_a_definition_that_is_too_large_is_left_out")
+def definitions_may_have_any_size() -> None:
+    _lists_without("definition_bytes")
+
+
+@without("T11", proof="test_t11_of_definitions_without_end_only_so_many_bytes_are_taken")
+def all_definitions_together_may_have_any_size() -> None:
+    _lists_without("total_bytes")
+
+
+def _lists_without(limit: str) -> None:
+    taking = import_module("toolcrib.upstream.tool_list")._Taking
+    begin = taking.__init__
+
+    def take(self: Any, limits: Any, listed: Any) -> None:
+        begin(self, dataclasses.replace(limits, **{limit: sys.maxsize}), listed)
+
+    replace("toolcrib.upstream.tool_list:_Taking.__init__", take)
+
+
 # ------------------------------------------------------------------ T12 bombs and texts that parsers read differently
 
 
@@ -255,13 +329,88 @@ def case_tells_names_apart() -> None:
     replace("toolcrib.calls.validate_arguments:_check_spellings", lambda schema, arguments: None)
 
 
+@without("T12", proof="test_t12_numbers_without_end_cost_a_refusal_and_nothing_else")
+def what_is_no_number_is_one() -> None:
+    replace("toolcrib.wire.jsonrpc:_refuse_constant", lambda name: 0.0)
+
+
+@without("T12", proof="test_t12_digits_without_end_in_an_answer_cost_no_second")
+def integers_may_have_any_number_of_digits() -> None:
+    replace("toolcrib.model.call:MOST_DIGITS", sys.maxsize)
+
+
+@without("T12", proof="test_t12_levels_without_end_cost_a_refusal_and_nothing_else")
+def nobody_expects_many_levels_of_a_client() -> None:
+    _recurses_without_end("toolcrib.wire.jsonrpc")
+
+
+@without("T12", proof="test_t12_levels_without_end_in_an_answer_end_its_call")
+def nobody_expects_many_levels_in_an_answer() -> None:
+    _recurses_without_end("toolcrib.wire.jsonrpc")
+
+
+@without("T12", proof="test_t12_levels_without_end_in_a_text_are_a_text")
+def nobody_expects_many_levels_in_a_text() -> None:
+    _recurses_without_end("toolcrib.model.call")
+
+
+def _recurses_without_end(module: str) -> None:
+    """Let nothing in this module catch what comes of too many levels."""
+    vars(import_module(module))["RecursionError"] = type("Nothing", (Exception,), {})
+
+
+@without("T12", proof="test_t12_what_is_nested_too_deep_is_left_out_and_refused")
+def no_value_is_too_deep() -> None:
+    replace("toolcrib.model.nesting:deeper_than", lambda value, levels: False)
+
+
+@without("T12", proof="test_t12_a_small_answer_that_unpacks_to_hundreds_of_megabytes_is_given_up")
+def a_packed_body_may_have_any_length() -> None:
+    bodies_may_have_any_length()
+
+
+@without("T12", proof="test_t12_a_bundle_that_unpacks_to_too_much_is_refused")
+def a_bundle_may_unpack_to_anything() -> None:
+    replace("toolcrib.registry.bundle:_checked_members", lambda archive, _: frozenset(archive.namelist()))
+
+
 # ------------------------------------------------------------------ T13 patterns that take for ever
 
 
-@without("T13", proof="test_t13_no_pattern_of_anybody_takes_a_second")
-def patterns_have_all_the_time() -> None:
-    replace("toolcrib.schema.validate:MAX_REGEX_SECONDS", 1.5)
+@without("T13", proof="test_t13_no_pattern_of_a_rule_takes_a_second")
+def a_rule_has_all_the_time() -> None:
     replace("toolcrib.rules.pattern:TIME_LIMIT_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_a_slow_rule_is_given_up_however_many_names_there_are")
+def a_rule_is_tried_on_and_on() -> None:
+    replace("toolcrib.rules.pattern:MAX_TIMEOUTS", 100)
+
+
+@without("T13", proof="test_t13_no_pattern_of_a_schema_takes_a_second")
+def a_pattern_of_a_schema_has_all_the_time() -> None:
+    replace("toolcrib.schema.validate:MAX_REGEX_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_no_schema_fans_out_for_a_second")
+def a_schema_may_ask_for_any_number_of_steps() -> None:
+    replace("toolcrib.schema.budget:Budget.spend", lambda self, steps: None)
+
+
+@without("T13", proof="test_t13_no_search_in_a_result_takes_a_second")
+def a_search_has_all_the_time() -> None:
+    replace("toolcrib.built_in.read_result:GREP_SECONDS", 1.5)
+
+
+@without("T13", proof="test_t13_no_pattern_of_ours_takes_a_second")
+def a_pattern_of_ours_tries_all_there_is() -> None:
+    replace("toolcrib.scanner.links:_PICTURE", re.compile(r"\A(?:.|..){24}\Z"))
+
+
+@without("T13", proof="test_t13_a_long_result_is_looked_through_only_so_far")
+def all_of_a_result_is_looked_through() -> None:
+    replace("toolcrib.calls.flag_results:MOST_CHARACTERS", sys.maxsize)
+    replace("toolcrib.scanner.texts:MOST_CHARACTERS", sys.maxsize)
 
 
 # ------------------------------------------------------------------ T14 sessions and handles of others
@@ -290,6 +439,16 @@ def every_package_stays_as_it_is() -> None:
     replace("toolcrib.config.package_versions:unpinned_packages", lambda launch: [])
 
 
+@without("T16", proof="test_t16_a_bundle_that_is_not_the_one_its_entry_names_is_not_unpacked")
+def any_bundle_will_do() -> None:
+    open_bundle = import_module("toolcrib.registry.bundle").open_bundle
+
+    def open_any(content: bytes, _: str, *where: Any) -> Any:
+        return open_bundle(content, hashlib.sha256(content).hexdigest(), *where)
+
+    replace("toolcrib.registry.bundle:open_bundle", open_any)
+
+
 # ------------------------------------------------------------------ T17 variables that servers should not see
 
 
@@ -309,6 +468,35 @@ def each_notice_is_a_reading() -> None:
 @without("T18", proof="test_t18_a_flood_of_progress_and_log_messages_is_heard_at_a_pace")
 def everything_has_its_turn() -> None:
     replace("toolcrib.upstream.pacing:Pace.has_turn", lambda self: True)
+
+
+@without("T18", proof="test_t18_progress_of_no_call_is_heard_by_nobody")
+def all_progress_belongs_to_somebody() -> None:
+    def progress(self: Any, params: dict[str, Any]) -> None:
+        for running in self._running.values():
+            running.progress(params)
+
+    replace("toolcrib.upstream.inbox:Inbox._progress", progress)
+
+
+@without("T18", proof="test_t18_requests_without_end_are_answered_at_a_pace")
+def every_request_has_its_turn() -> None:
+    everything_has_its_turn()
+
+
+@without("T18", proof="test_t18_a_call_asks_a_person_only_so_often")
+def a_call_may_ask_without_end() -> None:
+    replace("toolcrib.calls.guard_questions:MOST_QUESTIONS", sys.maxsize)
+
+
+@without("T18", proof="test_t18_the_model_of_a_client_is_used_only_where_the_person_agrees")
+def everybody_agrees() -> None:
+    replace("toolcrib.calls.question_rules:allowed_by", lambda answer: "once")
+
+
+@without("T18", proof="test_t18_who_asks_and_the_host_of_an_address_are_shown")
+def questions_are_shown_as_they_come() -> None:
+    replace("toolcrib.calls.question_rules:QuestionRules.shown", lambda self, question: question)
 
 
 # ------------------------------------------------------------------ T19 answers of those who were not asked
@@ -353,3 +541,8 @@ def gateways_may_be_any_number_deep() -> None:
 @without("T22", proof="test_t22_no_link_of_a_definition_is_opened_fetched_or_clickable")
 def links_run_what_they_like() -> None:
     replace("toolcrib.scanner.links:links", lambda text: ())
+
+
+@without("T22", proof="test_t22_a_command_shows_links_as_words")
+def links_are_printed_as_they_came() -> None:
+    terminals_get_what_servers_say()

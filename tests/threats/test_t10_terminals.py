@@ -2,54 +2,80 @@
 
 from __future__ import annotations
 
-import json
-import re
-import sys
-from pathlib import Path
+import argparse
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.machine import Machine
+from tests.servers.registry import Registry, serve
+from tests.threats.hostile_home import HARMLESS, STATUS, STEERING, HostileHome
 from toolcrib.cli.main import build_parser
 
-EVIL = "\u202etxt\u2028line\x1b[2J\u200b\x9b\x7f\rover"
-STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
-SERVER = Path(__file__).with_name("programs") / "hidden_words.py"
-# What shows something of servers; and with `--json` too, where a command has that.
+# What shows, here, something of servers, agents, peers, registries, projects, clients or whoever typed it; also with `--json`.
 COMMANDS = (
-    "discover evil", "warm", "list", "list --verbose", "tools evil", "tools evil --verbose", "search note", "search note --explain",
-    "inspect evil NAME", "inspect evil:echo", "execute evil fail", "doctor evil", "logs evil", "calls", "stats", "approvals list",
-    "peers list", "registry search note", "capabilities list", "capabilities find note", "config show", "config validate", "config sources",
-    "types evil NAME", "login evil", "adopt --dry-run", "release --dry-run", "engine status", "trust", "audit show", "audit tail", "audit verify", "audit export", "token list", "disable evil --dry-run",
+    "discover evil", "discover broken", "warm broken", "doctor broken", "list", "list --verbose",
+    "tools evil", "tools evil --verbose", "tools evil --tags", "search note", "search note --explain", "inspect evil:TOOL",
+    "execute evil fail", "execute evil TOOL", "logs evil", "calls", "stats", "stats --by tool", "stats --by client",
+    "approvals list", "approvals show REQUEST", "approvals why evil", "approvals why evil:TOOL", "approvals approve REQUEST --unpinned", "approvals reject REQUEST",
+    "peers list", "peers show peer-kitchen", "peers forget peer-EVIL", "registry search note", "registry show ENTRY",
+    "capabilities list", "capabilities show CAPABILITY", "capabilities export --to EVIL", "capabilities resolve note", "capabilities import forms",
+    "config show", "--config odd.json config validate", "config sources", "engine status", "engine logs", "types types.json", "types type.rtfs --exact",
+    "audit show", "audit tail", "audit export", "token list", "token create EVIL", "token revoke EVIL",
+    "login EVIL", "logout EVIL", "enable EVIL", "disable EVIL", "remove EVIL", "connect EVIL", "connect cursor --dry-run",
+    "adopt --dry-run", "adopt --dry-run --diff", "release --dry-run",
 )  # fmt: skip
-# These say nothing of what servers said, or are not for a terminal.
-SILENT = {"add", "completion", "connect", "enable", "logout", "remove", "serve", "settings"}
+# The same without `--json`; the last one changes what the others say.
+AS_TEXT = ("peers trust peer-kitchen", "trust --list", "trust")
+# These say nothing of what strangers wrote, are not for a terminal, or (`watch`) say what `list` does and go on.
+SILENT = {
+    "add", "audit verify", "completion", "config reload", "engine restart", "engine start", "engine stop", "peers watch", "registry sync", "serve",
+    "settings",
+}  # fmt: skip
 
 
 @pytest.fixture
-def machine(capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(capsys)
+def home(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[HostileHome]:
+    monkeypatch.setattr("toolcrib.cli.engine.status_of", lambda place: STATUS)
+    with serve(Registry()) as registry:
+        yield HostileHome(Machine(capsys), registry)
 
 
-def test_t10_every_command_prints_hostile_names_harmlessly(machine: Machine) -> None:
-    entry = {
-        "command": sys.executable,
-        "args": ["-I", "-S", str(SERVER)],
-        "description": f"An entry{EVIL}",
-        "tags": [EVIL],
-    }
-    machine.configure(json.dumps({"discovery": {"servers": {"evil": entry}, "trust": {"scan": False}}}))
-    machine.run("discover", "evil")
-    names = [tool["name"] for tool in machine.run("tools", "evil", "--json").json["tools"]]
-    odd = next(name for name in names if name.startswith("read"))
-
+def test_t10_every_command_prints_hostile_names_harmlessly(home: HostileHome) -> None:
     for line in COMMANDS:
-        words = [odd if word == "NAME" else word for word in line.split()]
-        for given in (words, [*words, "--json"]):
-            ran = machine.run(*given)
-            assert STEERING.findall(ran.out + ran.err) == [], given
+        if line.startswith("release"):
+            home.machine.run("adopt", "cursor", "--yes")
+        check(home, line)
+        check(home, f"{line} --json")
+    for line in AS_TEXT:
+        check(home, line)
+
+
+def check(home: HostileHome, line: str) -> None:
+    ran = home.run(line)
+    said = ran.out + ran.err
+    assert STEERING.findall(said) == [], line
+    # A command that has nothing hostile to show would prove nothing.
+    assert HARMLESS.search(said), f"{line} showed {said!r}"
 
 
 def test_every_command_is_among_those_that_are_tried() -> None:
-    (choices,) = (action.choices for action in build_parser("toolcrib")._actions if action.dest == "command")
-    assert set(choices) == {line.split()[0] for line in COMMANDS} | SILENT
+    tried = [words_of(line) for line in (*COMMANDS, *AS_TEXT)]
+    for command in commands_in(build_parser("toolcrib")):
+        words = command.split()
+        assert (words in [one[: len(words)] for one in tried]) is (command not in SILENT), command
+    assert set(commands_in(build_parser("toolcrib"))) >= SILENT
+
+
+def words_of(line: str) -> list[str]:
+    return line.removeprefix("--config odd.json ").split()
+
+
+def commands_in(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Each command that can be run, with its action where it has several."""
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in inner:
+        for name, command in action.choices.items():
+            yield from (f"{name} {more}".strip() for more in commands_in(command))
+    if not inner:
+        yield ""

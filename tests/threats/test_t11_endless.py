@@ -71,7 +71,7 @@ async def test_t11_a_malformed_answer_ends_its_call_at_once(answer: bytes) -> No
 
     both, began, second = list[int](), asyncio.Event(), asyncio.Event()
     broken = FakeServer("broken", [tool("work")], methods={"tools/call": work})
-    async with read_counter(broken) as gateway, asyncio.timeout(5):
+    async with read_counter(broken, call_timeout_seconds=2) as gateway, asyncio.timeout(5):
         first = asyncio.create_task(gateway.execute_tool("broken", "work", {}))
         await began.wait()
         other = asyncio.create_task(gateway.execute_tool("broken", "work", {}))

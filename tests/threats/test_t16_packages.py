@@ -1,12 +1,17 @@
-"""T16: a package that can change by itself is not taken from others without a word of the person."""
+"""T16: a package that can change by itself is not taken from others without a word of the person, and a changed one not at all."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+from tests.cli.machine import Machine
+from tests.registry.bundles import MANIFEST, packed
+from tests.servers.registry import Registry, entry, serve
 from toolcrib.approvals.approvals import ProposalRequest
 from toolcrib.cli.main import main
 from toolcrib.config.load import load_settings
@@ -50,3 +55,25 @@ def test_t16_adding_an_unpinned_package_says_so(capsys: pytest.CaptureFixture[st
     assert "@acme/atlas has no exact version" in " ".join(capsys.readouterr().err.split())
     assert main(["add", "other", "--", "npx", "-y", "@acme/atlas@1.2.0"]) == 0
     assert "exact version" not in capsys.readouterr().err
+
+
+def test_t16_a_bundle_that_is_not_the_one_its_entry_names_is_not_unpacked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine, file = Machine(capsys), tmp_path / "atlas.mcpb"
+    named = packed({"manifest.json": MANIFEST, "server/index.js": "serve()"})
+    sha256 = hashlib.sha256(named).hexdigest()
+    package = {"registryType": "mcpb", "identifier": "https://code.example/atlas.mcpb", "fileSha256": sha256}
+    command = ("registry", "show", "io.github.acme/atlas", "--bundle", str(file))
+    with serve(Registry([entry("io.github.acme/atlas", packages=[package])])) as registry:
+        machine.configure(f"registry: {{urls: ['{registry.url}'], rate: 1000}}\nmaxRetries: 0\nservers: {{}}\n")
+
+        file.write_bytes(packed({"manifest.json": MANIFEST, "server/index.js": "steal()"}))
+        refused = machine.run(*command)
+        assert refused.code != 0
+        assert "its SHA-256 differs" in " ".join((refused.out + refused.err).split())
+        assert not machine.paths.bundles_dir.exists()
+
+        file.write_bytes(named)
+        assert machine.run(*command).code == 0
+        assert [one.read_text("utf-8") for one in machine.paths.bundles_dir.rglob("*.js")] == ["serve()"]

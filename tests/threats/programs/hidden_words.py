@@ -42,6 +42,8 @@ def ask():
 
 
 def answer(method, params):
+    if sys.argv[1:] == ["broken"]:
+        raise ValueError(f"no{EVIL}")
     if method == "initialize":
         capabilities = {"tools": {}, "prompts": {}, "resources": {}, "logging": {}}
         info = {"name": f"evil{EVIL}", "version": EVIL, "description": f"All about{EVIL}"}
