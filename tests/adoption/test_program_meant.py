@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.adoption.own_file import OwnFile
-from toolcrib.adoption.program_meant import program_meant
+from toolcrib.adoption.program_meant import program_meant, words_meant
 
 
 def program(file: Path) -> Path:
@@ -54,3 +54,26 @@ def test_what_is_added_from_a_folder_says_which_program_it_runs(home, capsys, tm
     assert f"it runs {script}" in capsys.readouterr().out
     launch = OwnFile.read(home.own).servers["mine"].launch
     assert (launch.command, launch.args) == (str(script), ("--stdio",))
+
+
+def test_a_file_among_the_arguments_is_meant_from_here_and_a_folder_from_where_the_client_is(tmp_path):
+    (tmp_path / "src").mkdir()
+    for file in ("notes.py", "src/run.js", "notes"):
+        (tmp_path / file).touch()
+    words = [
+        "-m",
+        "notes.py",
+        "./src/run.js",
+        "notes",
+        "src",
+        ".",
+        "./absent.py",
+        "--config=notes.py",
+        "a/b@1.2",
+        "~/x",
+    ]
+
+    meant = words_meant(words, tmp_path)
+
+    assert meant[1:3] == [str(tmp_path / "notes.py"), str(tmp_path / "src/run.js")]
+    assert [meant[0], *meant[3:]] == [words[0], *words[3:]]

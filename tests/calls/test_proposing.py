@@ -156,9 +156,8 @@ async def test_a_configured_server_keeps_its_name() -> None:
         outcome = await gateway.execute_tool(
             "toolcrib", "introspect_server", {"endpoint": "https://notes.example.com/mcp", "name": "notes"}
         )
-        assert not outcome.success
-        assert outcome.result is not None
-        assert json.loads(outcome.result.text)["success"] is False
+        assert outcome.error is not None
+        assert (outcome.error.code, outcome.error.hint) == ("APPROVAL_REFUSED", "Use it: no approval is needed.")
 
 
 async def test_a_server_that_fails_is_proposed_without_tools() -> None:

@@ -18,7 +18,7 @@ from toolcrib.ccos.manifest import public_url
 from toolcrib.ccos.review import Review
 from toolcrib.config.endpoints import launch_from_endpoint
 from toolcrib.config.sharing import relative_paths
-from toolcrib.errors import ApprovalRefused, InvalidArguments, Problem, ToolcribError
+from toolcrib.errors import InvalidArguments, Problem, ToolcribError
 from toolcrib.masking.texts import cover_keys
 from toolcrib.model.call import ToolCall, ToolResult
 from toolcrib.model.clean_text import escape_unsafe
@@ -72,10 +72,7 @@ class IntrospectServer:
             definitions=told.reading.tools if told.reading is not None else (),
             server_info=told_facts(told.reading),
         )
-        try:
-            proposal = await asyncio.to_thread(self._review.propose, request, call.caller.name)
-        except ApprovalRefused as refused:
-            return _answer({"success": False, "error": refused.message, "next_steps": [refused.hint]}, is_error=True)
+        proposal = await asyncio.to_thread(self._review.propose, request, call.caller.name)
         return _answer(await asyncio.to_thread(_body, proposal))
 
     async def _told(self, name: str, launch: Launch) -> _Told:
@@ -185,7 +182,6 @@ def _wrong(message: str) -> InvalidArguments:
     return InvalidArguments([Problem("endpoint", message)])
 
 
-def _answer(body: Mapping[str, Any], *, is_error: bool = False) -> ToolResult:
+def _answer(body: Mapping[str, Any]) -> ToolResult:
     text = escape_unsafe(msgspec.json.encode(body).decode())
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
-    return ToolResult.of({**result, "isError": True} if is_error else result)
+    return ToolResult.of({"content": [{"type": "text", "text": text}]})

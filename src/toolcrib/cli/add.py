@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from toolcrib.adoption.own_file import OwnFile, check_new_server
-from toolcrib.adoption.program_meant import program_meant
+from toolcrib.adoption.program_meant import program_meant, words_meant
 from toolcrib.cli.exits import OK
 from toolcrib.cli.given_values import GivenValues, headers, variables
 from toolcrib.cli.moving import edit_own_file, perform, say, show_json, tilde
@@ -18,6 +18,7 @@ from toolcrib.config.paths import working_folder
 from toolcrib.errors import ValidationError
 from toolcrib.masking.redactor import REDACTOR
 from toolcrib.model.server import StdioLaunch
+from toolcrib.model.shell_words import shell_word
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,8 +47,9 @@ def _add(options: argparse.Namespace) -> int:
     if options.json:
         show_json({"success": True, "name": name, "config": str(own.path)})
     else:
-        runs = f"; it runs {command}" if options.words and (command := entry["command"]) != options.words[0] else ""
-        say(f"{name} is now in {tilde(own.path)}{runs}; `toolcrib tools {name}` reads it and shows its tools")
+        runs = [entry["command"], *entry.get("args", ())] if options.words else []
+        told = f"; it runs {' '.join(map(shell_word, runs))}" if runs != options.words else ""
+        say(f"{name} is now in {tilde(own.path)}{told}; `toolcrib tools {name}` reads it and shows its tools")
     return OK
 
 
@@ -67,9 +69,10 @@ def _entry(options: argparse.Namespace) -> tuple[dict[str, Any], GivenValues]:
     if options.words:
         if options.header:
             raise ValidationError("--header is for a URL, not for a command")
-        command = program_meant(options.words[0], os.environ, working_folder())
+        here = working_folder()
+        command = program_meant(options.words[0], os.environ, here)
         given = variables(options.name, options.env, options.secret)
-        entry = {"command": command, "args": options.words[1:], "env": dict(given.written)}
+        entry = {"command": command, "args": words_meant(options.words[1:], here), "env": dict(given.written)}
     else:
         if options.env:
             raise ValidationError("--env is for a command, not for a URL")

@@ -52,9 +52,9 @@ class TokenFile:
                 return ()
             with open(descriptor, "rb") as file:
                 status = os.fstat(descriptor)
+                _check_private(self._path, status)
                 seen = (status.st_mtime_ns, status.st_size, status.st_ino)
                 if seen != self._seen:
-                    _check_private(self._path, status)
                     self._tokens = self._decoded(file.read(_MOST_BYTES + 1))
                     self._seen = seen
         return self._tokens
