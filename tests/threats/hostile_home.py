@@ -123,7 +123,7 @@ class HostileHome:
             self.words["REQUEST"] = capabilities.review.propose(request, f"agent{EVIL}").id
 
     def _write_files(self) -> None:
-        # Our own file is YAML, which takes over no entry with one of these two.
+        # A fault of `adopt`: into a YAML file in the style of JSON, as ours is here, it writes these two as no YAML may have them.
         adopted = EVIL.replace("\x7f", "").replace("\x9b", "")
         schema = {"type": "object", "properties": {EVIL: {"type": "string", "enum": [EVIL]}}, "required": [EVIL]}
         client = Path(os.environ["HOME"], ".cursor", "mcp.json")
