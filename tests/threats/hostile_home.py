@@ -25,6 +25,8 @@ from toolcrib.storage.sqlite_peers import SqlitePeers
 from toolcrib.storage.token_file import TokenFile
 
 EVIL = "\u202etxt\u2028line\x1b[2J\u200b\x9b\x7f\rover"
+# As much of it as the name of a file may hold on every system.
+NAME = "".join(one for one in EVIL if one >= " ")
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
 # What is left of it in a text, a name, an identifier, an address, a word for a shell, and in JSON.
 HARMLESS = re.compile(
@@ -51,7 +53,7 @@ class HostileHome:
 
     def __init__(self, machine: Machine, registry: Registry) -> None:
         self.machine = machine
-        self.words: dict[str, str] = {"EVIL": EVIL, "ENTRY": NOTE}
+        self.words: dict[str, str] = {"EVIL": EVIL, "NAME": NAME, "ENTRY": NOTE}
         registry.entries = [
             entry(NOTE, f"A note{EVIL}", title=EVIL, packages=[npm("note", packageArguments=[{"value": EVIL}])])
         ]
@@ -74,7 +76,7 @@ class HostileHome:
         discovery = {
             "servers": {"evil": server(), "broken": server("broken")},
             "toolRules": [{"pattern": ["*"], "tags": [EVIL]}],
-            "sources": [{"type": "cursor"}, {"type": "mcp-json", "path": f"gone{EVIL}.json"}],
+            "sources": [{"type": "cursor"}, {"type": "mcp-json", "path": f"gone{NAME}.json"}],
             "registry": {"urls": [registry], "rate": 1000},
             "trust": {"scan": False},
             "peers": True,
@@ -121,7 +123,7 @@ class HostileHome:
             self.words["REQUEST"] = capabilities.review.propose(request, f"agent{EVIL}").id
 
     def _write_files(self) -> None:
-        # Our own file is YAML, which takes over no entry with one of these two.
+        # A fault of `adopt`: into a YAML file in the style of JSON, as ours is here, it writes these two as no YAML may have them.
         adopted = EVIL.replace("\x7f", "").replace("\x9b", "")
         schema = {"type": "object", "properties": {EVIL: {"type": "string", "enum": [EVIL]}}, "required": [EVIL]}
         client = Path(os.environ["HOME"], ".cursor", "mcp.json")
@@ -130,11 +132,11 @@ class HostileHome:
             Path(".mcp.json"): {"mcpServers": {f"notes{EVIL}": {"command": "notes", "args": [EVIL]}}},
             Path("types.json"): {"name": EVIL, "inputSchema": schema},
             Path("odd.json"): {"servers": {}, f"odd{EVIL}": 1},
-            Path(f"folder{EVIL}", "toolcrib.json"): {"servers": {}},
-            Path("forms", f"form{EVIL}.rtfs"): "no form",
+            Path(f"folder{NAME}", "toolcrib.json"): {"servers": {}},
+            Path("forms", f"form{NAME}.rtfs"): "no form",
         }
         for file, content in files.items():
             file.parent.mkdir(exist_ok=True)
             file.write_text(json.dumps(content), "utf-8")
         Path("type.rtfs").write_text(f'[:enum "{EVIL}" "b"]', "utf-8", newline="")
-        self.machine.run("trust", str(Path(f"folder{EVIL}", "toolcrib.json")))
+        self.machine.run("trust", str(Path(f"folder{NAME}", "toolcrib.json")))

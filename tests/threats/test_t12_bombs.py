@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import json
+import sys
 import time
 import zipfile
 import zlib
@@ -39,6 +40,8 @@ LEVELS = 100_000
 DEEP = b"[" * LEVELS + b"]" * LEVELS
 SECONDS = 1.0
 
+# Memory is read from /proc.
+ON_LINUX = sys.platform == "linux"
 GZIP, MEGABYTE, UNPACKED, MOST_MEGABYTES = 31, 1024 * 1024, 300, 100.0
 
 
@@ -140,7 +143,7 @@ async def answered(result: bytes) -> ExecutionResult:
         return await asyncio.get_running_loop().create_future()
 
     server = FakeServer("bombs", [tool("work")], methods={"tools/call": work})
-    async with read_counter(server, call_timeout_seconds=3) as gateway:
+    async with read_counter(server, call_timeout_seconds=2) as gateway:
         return await gateway.execute_tool("bombs", "work", {})
 
 
@@ -174,10 +177,11 @@ async def test_t12_a_small_answer_that_unpacks_to_hundreds_of_megabytes_is_given
         async with workshop.lines() as client:
             await client.initialize()
             assert "isError" not in await client.execute("before", "files", "echo", text="here")
-            assert "isError" in (await client.execute("unknown", "bomb", "other"))
-            before = resident_megabytes(client.process.pid)
+            # So that its tools are known, and what that takes is not counted.
+            assert "isError" in await client.execute("unknown", "bomb", "other")
+            before = resident_megabytes(client.process.pid) if ON_LINUX else 0.0
             refused = line_failure(await client.execute("bomb", "bomb", "work"))
-            grown = peak_megabytes(client.process.pid) - before
+            grown = peak_megabytes(client.process.pid) - before if ON_LINUX else 0.0
             assert "isError" not in await client.execute("after", "files", "echo", text="here")
             await client.leave()
 
