@@ -152,3 +152,13 @@ def test_the_edited_text_means_the_edited_data_and_outer_comments_survive(docume
     key = draw.draw(st.sampled_from([*data]))
     for change in (Drop((key,)), Put((key,), draw.draw(VALUES))):
         assert parsed(edited(text, "yaml", [change]), "yaml") == changed_data(data, [change])
+
+
+@pytest.mark.parametrize("before", [b'{"a": {"x": 1}}', b'{\n  "a": {\n    "x": 1\n  }\n}\n', b"a: {x: 1}\n"])
+@given(st.text(), st.text(min_size=1))
+def test_any_text_can_be_put_into_a_file_in_the_style_of_json(before: bytes, text: str, key: str) -> None:
+    changes = [Put(("a", "b"), [text]), Put(("a", f"k{key}"), text)]
+
+    after = edited(before, "yaml", changes)
+
+    assert yaml.safe_load(after)["a"] == {"x": 1, "b": [text], f"k{key}": text}

@@ -123,12 +123,10 @@ class HostileHome:
             self.words["REQUEST"] = capabilities.review.propose(request, f"agent{EVIL}").id
 
     def _write_files(self) -> None:
-        # A fault of `adopt`: into a YAML file in the style of JSON, as ours is here, it writes these two as no YAML may have them.
-        adopted = EVIL.replace("\x7f", "").replace("\x9b", "")
         schema = {"type": "object", "properties": {EVIL: {"type": "string", "enum": [EVIL]}}, "required": [EVIL]}
         client = Path(os.environ["HOME"], ".cursor", "mcp.json")
         files = {
-            client: {"mcpServers": {f"notes{adopted}": {"command": "notes", "args": [adopted]}}},
+            client: {"mcpServers": {f"notes{EVIL}": {"command": "notes", "args": [EVIL]}}},
             Path(".mcp.json"): {"mcpServers": {f"notes{EVIL}": {"command": "notes", "args": [EVIL]}}},
             Path("types.json"): {"name": EVIL, "inputSchema": schema},
             Path("odd.json"): {"servers": {}, f"odd{EVIL}": 1},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from toolcrib.edit.changes import Change, Key, Place, nested, out_of_place
+from toolcrib.edit.json_text import as_json
 from toolcrib.edit.json_tree import Child, Node, parse_tree
 from toolcrib.edit.splices import Splice, break_before, indentation, line_start, newline_of, starts_line
 from toolcrib.edit.tree_edit import changed_text
@@ -31,7 +31,7 @@ def edit_json(text: str, change: Change) -> str:
 
 
 def _rendered(value: Any, unit: str, indent: str, newline: str) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=unit)
+    text = as_json(value, unit)
     return text.replace("\n", newline + indent)
 
 
@@ -137,13 +137,13 @@ class _Edit:
         return end if self.text[following : following + 1] in ("}", "]") else following
 
     def _member(self, key: Key, value: Any, indent: str | None) -> str:
-        name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
-        rendered = json.dumps(value, ensure_ascii=False) if indent is None else self._value(value, indent)
+        name = f"{as_json(key)}: " if isinstance(key, str) else ""
+        rendered = as_json(value) if indent is None else self._value(value, indent)
         return name + rendered
 
     def _value(self, value: Any, indent: str) -> str:
         if "\n" not in self.text.strip():
-            return json.dumps(value, ensure_ascii=False)
+            return as_json(value)
         return _rendered(value, self._unit(), indent, newline_of(self.text))
 
     def _unit(self) -> str:

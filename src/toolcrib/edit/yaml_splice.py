@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from toolcrib.edit.changes import Change, EditRefused, Key, Place, nested, out_of_place
+from toolcrib.edit.json_text import as_json
 from toolcrib.edit.splices import (
     Splice,
     break_before,
@@ -160,4 +161,4 @@ def _flow(value: Any) -> str:
     """The value on one line, as JSON, which is YAML too; plain words stay plain."""
     if isinstance(value, str):
         return _block(value, "", "\n") if "\n" not in value else json.dumps(value)
-    return json.dumps(value, ensure_ascii=False)
+    return as_json(value)
