@@ -77,8 +77,8 @@ class Settings:
     on_change: OnChange = choice(
         "trust.onChange",
         ON_CHANGES,
-        "What happens when a server changes a tool or offers a new one: you review it first (review), or it is used and you are "
-        "warned (warn).",
+        "What happens when a server changes a tool or offers a new one: you review it first, but for changes without meaning of "
+        "your own servers (review), or it is used and you are warned (warn).",
     )
     scan_definitions: bool = flag(
         "trust.scan",
