@@ -68,7 +68,7 @@ class ResolveTool:
         target = call.target
         if target is None:
             return
-        if target.spec is not None:
+        if target.spec is not None and self._has_been_listed(call.server):
             await self._make_known(call, target.spec)
         if not _is_same(found(self._view, call.server, target.tool.name, call.caller_now()), target):
             raise ServerMovedOn(
@@ -76,6 +76,10 @@ class ResolveTool:
                 hint="Look it up again with get_tool_details.",
             )
         call.notes.looked_at = time.monotonic()
+
+    def _has_been_listed(self, server: str) -> bool:
+        """A server that did not list its tools before is not asked for them once more."""
+        return self._view.was_read(server) or self._view.is_launched_differently(server)
 
     async def _before_sending(self, call: ToolCall) -> None:
         """The same for a call that had to wait for its server, for its turn, or for a person."""
