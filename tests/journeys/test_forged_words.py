@@ -66,7 +66,10 @@ def test_a_folder_can_not_steer_a_terminal_and_advice_about_it_can_be_pasted(
             timeout=BOUND_SECONDS,
             check=True,
         )
-        assert pasted.stdout.startswith(b"trusted until it changes: ")
+        path, *content, told_last = pasted.stdout.decode().splitlines()
+        assert path.endswith("toolcrib.json")
+        assert content == ['    {"servers": {}}']
+        assert told_last.startswith("trusted until it changes: ")
         assert b"\x1b" not in pasted.stdout
         assert "is not used" not in said(["list"], folder, process_environment)
     assert not list(tmp_path.rglob("owned"))

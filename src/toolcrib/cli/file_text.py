@@ -71,7 +71,7 @@ def held_by(file: Path) -> Held:
 
 
 def print_file(out: Terminal, file: Path) -> None:
-    out.paragraph(str(file), "", "bold")
+    out.paragraph(clean(str(file)), "", "bold")
     held_by(file).print(out)
 
 

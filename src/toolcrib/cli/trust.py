@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         with _queue(output) as queue:
             for file in files:
                 words = "no longer trusted" if queue.forget(file, person()) else "was not trusted"
-                output.out.paragraph(f"{words}: {trusted_name(file)}")
+                output.out.paragraph(f"{words}: {clean(trusted_name(file))}")
         return OK
     missing = [file for file in files if not (is_there(file) and file.is_file())]
     if missing or not files:
@@ -74,7 +74,7 @@ def _trust(options: argparse.Namespace, file: Path, queue: FileQueue, output: Ou
         return
     if queue.trust(file, person(), expected=shown) != shown:
         raise ApprovalRefused(f"{file} was not trusted: it changed after it was shown", hint="Look at it again.")
-    output.out.paragraph(f"trusted until it changes: {trusted_name(file)}")
+    output.out.paragraph(f"trusted until it changes: {clean(trusted_name(file))}")
 
 
 def _agreed(options: argparse.Namespace) -> bool:
