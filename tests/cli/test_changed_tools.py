@@ -336,7 +336,7 @@ def test_what_is_approved_alone_is_of_one_kind(notes: Notes) -> None:
     again = notes.machine.run("approvals", "approve", "notes", "--tool", "read")
     assert (again.code, "tool read" in again.out, len(left())) == (0, False, 2)
     refused = notes.machine.run("approvals", "approve", "notes", "--template", "read", "--yes")
-    assert (refused.code != 0, "is not about template read" in refused.err) == (True, True)
+    assert (refused.code != 0, "has no change of template read" in refused.err) == (True, True)
     assert notes.machine.run("approvals", "approve", "notes", "--resource", "read", "--yes").code == 0
     assert left() == [("prompt", "read")]
     assert notes.call("prompt:read") == "TOOL_CHANGED"

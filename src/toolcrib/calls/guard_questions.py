@@ -81,7 +81,9 @@ async def _relayed(result: ToolResult, guarded: GuardedConversation, server: str
     try:
         shown = {key: await guarded.admitted(question) for key, question in interim.questions.items()}
     except QuestionRefused as refusal:
-        raise ToolExecutionError(f"the server asked what is not passed on: {refusal.message}", server=server) from None
+        raise ToolExecutionError(
+            f"the server asked something that is not passed on: {refusal.message}", server=server
+        ) from None
     return result if shown == interim.questions else with_questions(result, shown)
 
 

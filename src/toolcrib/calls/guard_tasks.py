@@ -33,11 +33,11 @@ class GuardTasks:
         is_unasked = question.kind == "sampling" and rules.sampling != "allow"
         if is_unasked or not can_answer(capabilities, question):
             raise ToolExecutionError(
-                f"the task asks what is not passed on to this client ({question.kind})", server=call.server
+                f"the task asks something that is not passed on to this client ({question.kind})", server=call.server
             )
         try:
             return rules.shown(question)
         except QuestionRefused as refusal:
             raise ToolExecutionError(
-                f"the task asks what is not passed on: {refusal.message}", server=call.server
+                f"the task asks something that is not passed on: {refusal.message}", server=call.server
             ) from None

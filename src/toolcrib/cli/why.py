@@ -36,8 +36,8 @@ _WORDS = {
 _SAID: frozenset[State] = frozenset({"changed", "pending"})
 _AGREED = {
     "first reading": "with the first reading",
-    "upgrade": "as it was before there were reviews",
-    "cosmetic": "since the change has no meaning",
+    "upgrade": "as a version without reviews knew it",
+    "cosmetic": "since the change only mended the layout or a typo",
     "warn": "since changes are only warned of",
 }
 

@@ -37,7 +37,9 @@ class ChangeReview:
         """A person agrees to these changes; the others wait on."""
         chosen = [change for change in proposal.changes if change.key in wanted]
         if missing := sorted(set(wanted) - {change.key for change in chosen}):
-            raise ValidationError(f"{proposal.id} is not about {', '.join(' '.join(key).strip() for key in missing)}")
+            raise ValidationError(
+                f"{proposal.id} has no change of {', '.join(' '.join(key).strip() for key in missing)}"
+            )
         if len(chosen) == len(proposal.changes):
             return self.approve(proposal, by, reason)
         self._approvals.accept_some(proposal, wanted, by, reason)

@@ -105,7 +105,7 @@ class Mux:
     def _complain(self, problem: jsonrpc.BadMessage) -> None:
         if not self._has_complained:
             self._has_complained = True
-            message = "%s sent an answer that can't be read (%s), and it can't be told to what"
+            message = "%s sent an answer that can't be read (%s), so nobody can tell which request it is for"
             log.warning(message, self._server, problem)
 
     def _settle(self, message: jsonrpc.Message) -> None:

@@ -65,7 +65,7 @@ def confined(
     """
     if downloads(tuple(argv)):
         raise SandboxUnavailable(
-            f"{argv[0]} downloads what it runs, which a sandbox keeps it from",
+            f"{argv[0]} downloads what it runs, and a sandbox does not let it",
             server=server,
             reason="downloads",
             hint=f"Install the package, and name its program as `command`. {_WITHOUT}",
