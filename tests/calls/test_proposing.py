@@ -147,6 +147,14 @@ async def test_what_makes_no_sense_is_refused(arguments: Mapping[str, Any]) -> N
     assert "pw" not in outcome.error.message
 
 
+@pytest.mark.parametrize(
+    "endpoint", ["jq-mcp --filter=.", "tool 1:..", "npx -y @scope/notes-mcp@1.2.3", "node /srv/x.js"]
+)
+async def test_what_is_the_same_in_every_folder_can_be_proposed(endpoint: str) -> None:
+    async with counter() as gateway:
+        assert (await introspect(gateway, endpoint=endpoint, name="notes"))["state"] == "pending"
+
+
 async def test_a_configured_server_keeps_its_name() -> None:
     mine = spec("notes", launch=RemoteLaunch("https://notes.example.com/mcp"))
     async with counter(NOTES, servers=(mine,)) as gateway:

@@ -60,9 +60,13 @@ def test_trust_shows_every_server_of_a_clients_file_and_uses_them_from_then_on(c
 def test_trust_hides_nothing_of_what_would_run_though_it_looks_like_a_key(capsys: Printed) -> None:
     key = "sk-" + "a1B2c3" * 6
     option = f"--import=./{key}.js"
-    project(command=key, env={"MODE_TOKEN": option, "OWN_TOKEN": key})
+    project(command=key, env={"MODE_TOKEN": option, "TOKEN_HELPER": "helper", "OWN_TOKEN": key})
     (request,) = waiting(capsys)
-    env = {"MODE_TOKEN": option, "OWN_TOKEN": "***"}  # the second can only be a secret, and perhaps the person's own
+    env = {
+        "MODE_TOKEN": option,
+        "TOKEN_HELPER": "helper",
+        "OWN_TOKEN": "***",
+    }  # the second can only be a secret, and perhaps the person's own
     assert request["servers"][0]["launch"] == {"command": key, "args": ["--all"], "env": env}
 
     for words in (["approvals", "show", request["id"]], ["trust"]):

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from toolcrib.cli.file_text import Held
 from toolcrib.cli.main import main
+from toolcrib.cli.terminal import Terminal
 from toolcrib.config.find import local_candidates
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths
@@ -62,6 +64,30 @@ def test_a_configuration_that_came_with_a_folder_waits_among_the_approvals(capsy
     assert names() == []
     assert listed(capsys) == []
     assert load_settings().warnings == ()
+
+
+def test_an_empty_configuration_is_not_taken_for_a_harmless_file(capsys: pytest.CaptureFixture[str]) -> None:
+    write("toolcrib.yaml", "")
+    (request,) = listed(capsys)
+    assert (request["risk"]["level"], request["content"]) == ("high", "")
+    assert main(["trust"]) == 0
+    assert "It is empty, and used in place of your own." in capsys.readouterr().out
+
+
+def test_what_is_trusted_is_what_was_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is another one while a person looks at it, and before and after that it is not."""
+    path = write(".mcp.json", '{"mcpServers": {"files": {"command": "files-server"}}}')
+    honest = path.read_bytes()
+    show = Held.print
+
+    def shown_for_a_moment(self: Held, out: Terminal) -> None:
+        path.write_bytes(honest.replace(b"files-server", b"evil-server"))
+        show(self, out)
+        path.write_bytes(honest)
+
+    monkeypatch.setattr(Held, "print", shown_for_a_moment)
+    assert main(["trust"]) == 0
+    assert "Runs: files-server" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("answer", "used"), [("n", []), ("", []), ("yes", ["files"])])

@@ -154,7 +154,7 @@ def test_the_same_words_in_two_projects_are_two_servers(machine: Machine) -> Non
     "variable",
     "LD_PRELOAD NODE_OPTIONS PYTHONPATH GIT_SSH_COMMAND node_options PYTHONPYCACHEPREFIX PYTHON_PRESITE PYTHON AWS_CONFIG_FILE"
     " KUBECONFIG R_PROFILE_USER JULIA_LOAD_PATH ERL_AFLAGS ELIXIR_ERL_OPTIONS GTK_MODULES GTK_PATH TS_NODE_PROJECT"
-    " QT_PLUGIN_PATH GIO_EXTRA_MODULES COREPACK_NPM_REGISTRY PSQLRC MAKEFLAGS".split(),
+    " QT_PLUGIN_PATH GIO_EXTRA_MODULES COREPACK_NPM_REGISTRY PSQLRC MAKEFLAGS GIT_COMMON_DIR RESTIC_PASSWORD_COMMAND LD_AUDIT TOOLCRIB_TOKEN".split(),
 )
 def test_a_project_may_not_set_variables_that_make_programs_run_other_code(machine: Machine, variable: str) -> None:
     project(machine, {"a": {"command": "x", "env": {variable: "y"}}, "b": {"command": "z", "env": {"LEVEL": "1"}}})
@@ -168,7 +168,7 @@ def test_a_project_may_not_set_variables_that_make_programs_run_other_code(machi
 @pytest.mark.parametrize(
     "variable",
     "PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHON_GIL NODE_ENV NODE_NO_WARNINGS"
-    " R_API_KEY VK_PLAYER_ID JULIA_NUM_THREADS QT_QPA_PLATFORM AWS_REGION AWS_PROFILE GTK_THEME".split(),
+    " R_API_KEY VK_PLAYER_ID JULIA_NUM_THREADS QT_QPA_PLATFORM AWS_REGION AWS_PROFILE GTK_THEME LD_SDK_KEY PYTHONANYWHERE_SITE PYTHON_BACKEND_URL YARN_API_KEY".split(),
 )
 def test_a_project_may_set_variables_that_name_no_code(machine: Machine, variable: str) -> None:
     project(machine, {"a": {"command": "x", "env": {variable: "1"}}})

@@ -175,6 +175,8 @@ def test_a_very_long_word_is_no_typo_and_takes_no_time() -> None:
         ("..", ""),
         (".", ""),
         ("*", ""),
+        ("**", ""),
+        ("**/*.py", "/*.py"),
         ("!dry_run", "dry_run"),
     ],
 )
@@ -192,6 +194,9 @@ def test_what_stands_at_a_word_and_means_something_is_no_punctuation(before: str
         ("Deletes `path` - at once", 'Deletes "path" \u2014 at once...'),
         ("Deletes *.py.", "Deletes *.py"),
         ("Deletes: the file", "Deletes : the file"),
+        ("Deletes **the** file", "Deletes the file"),
+        ("Deletes:\n* a file\n* a folder", "Deletes:\n- a file\n  - a folder"),
+        ("Deletes a file -- at once", "Deletes a file \u2014 at once"),
     ],
 )
 def test_punctuation_around_a_word_changes_nothing(before: str, now: str) -> None:

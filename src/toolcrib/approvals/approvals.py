@@ -264,7 +264,7 @@ class Approvals:
     def _free_name(self, request: ProposalRequest, known: Sequence[Proposal]) -> str:
         """A name no other server has: a proposal never speaks for a server that a person configured."""
         configured, wanted = self._configured(), slug(request.name)
-        ours = {proposal.server: proposal.launch for proposal in known if proposal.state not in _OVER}
+        ours = {one.server: _with_a_folder(one.launch) for one in known if one.state not in _OVER}
         approved = {proposal.server for proposal in known if proposal.state == "approved"}
         for number in range(1, MOST_PENDING * 10):
             name = wanted if number == 1 else f"{wanted[:58]}-{number}"

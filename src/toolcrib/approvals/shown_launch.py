@@ -13,6 +13,7 @@ from toolcrib.masking.texts import cover_keys
 from toolcrib.model.server import Launch, RemoteLaunch, StdioLaunch
 
 # What no program takes for an option, a place or a command; with the scheme before it in a header.
+_WAYS_TO_GET_ONE = ("COMMAND", "CMD", "HELPER", "PROGRAM", "PROCESS", "FILE", "PATH")
 _TOKEN = re.compile(r"(?:[A-Za-z]+ )?(?!-)[\w.~+=-]+")
 
 
@@ -40,8 +41,13 @@ def without_own_secrets(launch: Launch) -> Launch:
     """
     if isinstance(launch, RemoteLaunch):
         return replace(launch, headers={name: _covered(value) for name, value in launch.headers.items()})
-    given = {name: _covered(value) if is_secret_name(name) else value for name, value in launch.env.items()}
+    given = {name: _covered(value) if _names_a_secret(name) else value for name, value in launch.env.items()}
     return replace(launch, env=given)
+
+
+def _names_a_secret(name: str) -> bool:
+    # `SECRET_COMMAND` names what is run to get one.
+    return is_secret_name(name) and not name.upper().endswith(_WAYS_TO_GET_ONE)
 
 
 def _covered(value: str) -> str:

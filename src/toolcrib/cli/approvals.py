@@ -70,7 +70,7 @@ def _row(one: Proposal) -> tuple[str, ...]:
 
 def _file_row(one: Mapping[str, Any]) -> tuple[str, ...]:
     path, since = home_as_tilde(one["path"]), date(one["requestedAt"])
-    risk = one["risk"]["level"] if one["servers"] else "?"
+    risk = one["risk"]["level"] if one["servers"] or "content" in one else "?"
     return one["id"], one["state"], path, "?", risk, since, one["source"]
 
 

@@ -19,7 +19,7 @@ from toolcrib.cli.file_text import Held, held_by
 from toolcrib.cli.opened_capabilities import Opened, person
 from toolcrib.cli.output import Output
 from toolcrib.cli.terminal import Terminal
-from toolcrib.config.file_requests import FileRequest, digest_of
+from toolcrib.config.file_requests import FileRequest, content_of, digest, digest_of
 from toolcrib.config.find import EXTENSIONS
 from toolcrib.config.paths import Paths
 from toolcrib.config.project_files import is_project_file
@@ -160,7 +160,9 @@ def _heading(request: FileRequest) -> str:
 
 def _asked_about(request: FileRequest) -> Held:
     """What a person is asked about; nothing where the file is another one by now."""
-    return held_by(Path(request.path)) if _is_there(request) else Held(problems=[_GONE])
+    content = content_of(Path(request.path))
+    is_same = content is not None and digest(content) == request.sha256
+    return held_by(Path(request.path), content) if content is not None and is_same else Held(problems=[_GONE])
 
 
 def _is_there(request: FileRequest) -> bool:

@@ -12,7 +12,6 @@ from toolcrib.approvals.shown_launch import shown_launch, without_own_secrets
 from toolcrib.cli.launch_text import launch_lines
 from toolcrib.cli.terminal import Terminal
 from toolcrib.config.diagnostics import Findings
-from toolcrib.config.file_requests import content_of
 from toolcrib.config.project_files import as_written, is_project_file, read_project_file
 from toolcrib.model.clean_text import clean, clean_lines
 from toolcrib.model.server import Launch, ServerSpec
@@ -26,16 +25,13 @@ class Held:
 
     servers: Sequence[ServerSpec] = ()
     problems: Sequence[str] = ()
-    text: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.servers or self.text)
+    # None of a client's file.
+    text: str | None = None
 
     @property
     def risk(self) -> Risk:
         """That of all its servers together."""
-        if self.text:
+        if self.text is not None:
             return _OURS
         each = [assess(spec.launch, ()) for spec in self.servers]
         reasons = tuple(dict.fromkeys(reason for risk in each for reason in risk.reasons))
@@ -43,12 +39,12 @@ class Held:
 
     def json(self) -> dict[str, Any]:
         servers = [{"name": spec.name, "launch": shown_launch(_shown(spec))} for spec in self.servers]
-        more = {"content": self.text} if self.text else {}
+        more = {} if self.text is None else {"content": self.text}
         return {"servers": servers, **more, **({"problems": list(self.problems)} if self.problems else {})}
 
     def print(self, out: Terminal) -> None:
         """In full: nothing is shortened."""
-        for line in self.text.splitlines():
+        for line in (self.text or "").splitlines():
             out.write(f"    {line}")
         for spec in self.servers:
             out.paragraph(clean(spec.name), "  ", "bold")
@@ -56,23 +52,22 @@ class Held:
                 out.paragraph(f"{label}: {clean(words)}", "    ")
         for problem in self.problems:
             out.paragraph(f"left out: {problem}", "  ")
-        if self.is_empty:
-            out.paragraph("It names no server that could be used.", "  ")
+        if not (self.servers or self.text):
+            said = (
+                "It names no server that could be used."
+                if self.text is None
+                else "It is empty, and used in place of your own."
+            )
+            out.paragraph(said, "  ")
 
 
-def held_by(file: Path) -> Held:
-    """What the file holds now."""
-    content = content_of(file) or b""
+def held_by(file: Path, content: bytes) -> Held:
+    """What a file with this content brings: what is shown is what was read once, whatever is there a moment later."""
     if not is_project_file(file):
         return Held(text=clean_lines(content.decode("utf-8", "replace")))
     findings = Findings()
     specs = read_project_file(file, content, findings)
     return Held(specs, [str(problem) for problem in (*findings.fatal, *findings.problems)])
-
-
-def print_file(out: Terminal, file: Path) -> None:
-    out.paragraph(clean(str(file)), "", "bold")
-    held_by(file).print(out)
 
 
 def _shown(spec: ServerSpec) -> Launch:

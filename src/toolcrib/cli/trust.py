@@ -13,11 +13,11 @@ from pathlib import Path
 from toolcrib.approvals.file_queue import FileQueue
 from toolcrib.cli.approval_text import date
 from toolcrib.cli.exits import CONFIGURATION, OK
-from toolcrib.cli.file_text import print_file
+from toolcrib.cli.file_text import held_by
 from toolcrib.cli.opened_capabilities import audit_log, person
 from toolcrib.cli.output import Output
 from toolcrib.clients.machine import is_there
-from toolcrib.config.file_requests import digest_of
+from toolcrib.config.file_requests import content_of, digest
 from toolcrib.config.find import local_candidates
 from toolcrib.config.load import load_settings
 from toolcrib.config.paths import Paths, working_folder
@@ -67,8 +67,10 @@ def _found(folder: Path) -> list[Path]:
 
 
 def _trust(options: argparse.Namespace, file: Path, queue: FileQueue, output: Output) -> None:
-    shown = digest_of(file)
-    print_file(output.out, file)
+    content = content_of(file) or b""
+    shown = digest(content)
+    output.out.paragraph(clean(str(file)), "", "bold")
+    held_by(file, content).print(output.out)
     if not _agreed(options):
         output.note(f"{file} was not trusted")
         return

@@ -87,4 +87,8 @@ def content_of(file: Path) -> bytes | None:
 def digest_of(file: Path) -> str:
     """The hash of what a file holds; empty where it is not there."""
     content = content_of(file)
-    return "" if content is None else hashlib.sha256(content).hexdigest()
+    return "" if content is None else digest(content)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -16,6 +16,8 @@ from toolcrib.model.server import ServerSpec, StdioLaunch
 
 # `./data`, `..`, `src=./data`, `.env`; a path without a dot can't be told from any other word.
 _RELATIVE_PATH = re.compile(r"(?:^|[=,:])(?:\.{1,2}(?:$|[/\\,:])|\.env\b)")
+# The same where no other meaning is likely: `--filter=.` is none.
+_RELATIVE_WORD = re.compile(r"(?:^|[=,:])\.{1,2}[/\\]|(?:^|=)\.\.$|^\.$")
 _FILE_OPTIONS = ("--env-file", "--cidfile", "--label-file")
 
 
@@ -44,7 +46,7 @@ def minds_folder(spec: ServerSpec) -> bool:
 def relative_paths(launch: StdioLaunch) -> list[str]:
     """Words of the command line that name another file in another folder."""
     command = [launch.command] if _is_relative_file(launch.command) else []
-    return command + [word for word in launch.args if _RELATIVE_PATH.search(word)]
+    return command + [word for word in launch.args if _RELATIVE_WORD.search(word)]
 
 
 def _is_known_not_to(launch: StdioLaunch) -> bool:

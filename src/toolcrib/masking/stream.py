@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from toolcrib.masking.key_blocks import KeyBlocks
 from toolcrib.masking.masker import Masker
-from toolcrib.masking.spans import Span, joined
+from toolcrib.masking.spans import joined
 from toolcrib.masking.texts import text_spans
 
 # Of a longer line all is passed on but what may be the beginning of a secret.
 LONGEST_LINE = 16 * 1024
 # Of a key that nobody told us of, more than this tells that it is one.
 _LONGEST_BEGINNING = 4 * 1024
-# What is longer than this is no secret: it is not waited for until its end comes.
-_MOST_WAITING = 2 * LONGEST_LINE
 # The name before a value, by which it is recognised, is hardly longer.
 _LONGEST_NAME = 128
 
@@ -47,16 +43,23 @@ class MaskedStream:
 
     def _before_secrets(self, text: str) -> int:
         """The furthest place at which no secret is cut, neither one that is there nor one that may only have begun."""
-        furthest = len(text) - max(self.masker.known.longest, _LONGEST_BEGINNING)
-        end = next((span.start for span in self._uncut(text) if span.start < furthest < span.end), furthest)
-        return max(0, end if len(text) - end <= _MOST_WAITING else furthest)
+        end = self._before_key(text, len(text) - max(self.masker.known.longest, _LONGEST_BEGINNING))
+        for span in sorted(self.masker.known.spans(text), reverse=True):
+            if span.start < end < span.end:
+                end = span.start
+        return max(0, end)
 
-    def _uncut(self, text: str) -> Iterator[Span]:
-        """Each secret that is there, with the name before it."""
-        done = 0
-        for span in joined((*self.masker.known.spans(text), *text_spans(text))):
-            yield span._replace(start=max(done, span.start - _LONGEST_NAME))
+    def _before_key(self, text: str, end: int) -> int:
+        """The place before a key that nobody told us of, with the name before it, where `end` would cut one.
+
+        Only what is near is looked at, since that takes its time: of a longer one its beginning is covered.
+        """
+        begin, done = max(0, end - _LONGEST_BEGINNING), 0
+        for span in joined(text_spans(text[begin : max(0, end) + _LONGEST_BEGINNING])):
+            if span.start < end - begin < span.end:
+                return begin + max(done, span.start - _LONGEST_NAME)
             done = span.end
+        return end
 
     def _masked(self, text: str, keys: KeyBlocks) -> bytes:
         return _encoded(self.masker(keys.covered(text))) if text else b""

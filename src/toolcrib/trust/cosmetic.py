@@ -34,7 +34,10 @@ _MENDABLE = re.compile(r"[^\W\d_]+")
 # Dots, stars and minus signs before a word are part of it: `./tmp`, `*.py`, `-30`. So is a star behind it.
 _BEFORE_WORDS = "\"'([{`"
 _BEHIND_WORDS = ".,;:!?\"')]}`"
-_BETWEEN_WORDS = re.compile(r"[-\u2013\u2014]|[,;:\"'()\[\]{}`]+")
+_BETWEEN_WORDS = re.compile(r"--?|[\u2013\u2014]|[,;:\"'()\[\]{}`]+")
+# Marks of Markdown, which say nothing: a bullet at the beginning of a line, and stars around bold words.
+_BULLET = re.compile(r"^([ \t]*)[-*+\u2022](?=[ \t])", re.MULTILINE)
+_BOLD = re.compile(r"\*\*(?=\w)([^*\n]{1,200}?)(?<=\w)\*\*")
 
 
 def is_cosmetic(kind: PinnedKind, before: str, now: Mapping[str, Any]) -> bool:
@@ -172,7 +175,8 @@ def is_same_text(before: str, now: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [_bare(word).casefold() for word in _WORD.findall(text) if not _BETWEEN_WORDS.fullmatch(word)]
+    plain = _BOLD.sub(r"\1", _BULLET.sub(r"\1", text))
+    return [_bare(word).casefold() for word in _WORD.findall(plain) if not _BETWEEN_WORDS.fullmatch(word)]
 
 
 def _bare(word: str) -> str:
