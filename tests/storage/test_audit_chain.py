@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
@@ -343,27 +344,70 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("max_bytes", [100_000, 900], ids=["in one file", "while rotating"])
-@pytest.mark.parametrize("step", ["line", "head", "file"])
+@pytest.mark.parametrize("files", [50, 3], ids=["all files stay", "files are dropped"])
+@pytest.mark.parametrize("step", ["line", "head", "file", "drop"])
 def test_a_kill_between_line_and_head_loses_nothing(
-    path: Path, step: str, max_bytes: int, monkeypatch: pytest.MonkeyPatch
+    path: Path, step: str, files: int, max_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each of the steps of a line, again and again."""
-    survivor = a_log(path, max_bytes=max_bytes, files=50)
-    targets = {"line": (audit_file, "_append_whole"), "head": (AuditHead, "write"), "file": (os, "replace")}
+    survivor = a_log(path, max_bytes=max_bytes, files=files)
+    targets = {
+        "line": (audit_file, "_append_whole"),
+        "head": (AuditHead, "write"),
+        "file": (os, "replace"),
+        "drop": (Path, "unlink"),
+    }
     written = itertools.count()
     for _ in range(8):
         with monkeypatch.context() as patch:
             owner, name = targets[step]
             patch.setattr(owner, name, killed_after(getattr(owner, name), after=step != "head"))
             with suppress(Killed):
-                write(a_log(path, max_bytes=max_bytes, files=50), next(written))
+                # Enough for each of them to meet a full file.
+                write(a_log(path, max_bytes=max_bytes, files=files), *itertools.islice(written, 5))
+        assert check_log(path).breaks == ()
         write(survivor, next(written))
+        assert check_log(path).breaks == ()
 
     checked = check_log(path)
-    assert checked.breaks == ()
     assert set(outcomes(path)) <= {"OK", "audit_unconfirmed"}
     assert len(checked.unconfirmed) == outcomes(path).count("audit_unconfirmed")
     assert checked.last >= 8
+
+
+def test_a_kill_while_a_smaller_number_of_files_is_reached_tears_no_gap(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(a_log(path, max_bytes=900, files=9), *range(30))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", killed_after(Path.unlink, after=True))
+        with suppress(Killed):
+            write(a_log(path, max_bytes=900, files=3), *range(30))
+
+    assert said(path) == []
+    assert len(files_of_log(path)) > 3
+    write(a_log(path, max_bytes=900, files=3), *range(5))
+    assert said(path) == []
+    assert len(files_of_log(path)) == 3
+
+
+def test_on_a_full_disk_the_oldest_file_makes_room_and_is_not_missed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = a_log(path, max_bytes=1000, files=3)
+    write(log, *range(20))
+    oldest = path.with_name("audit.jsonl.3")
+
+    def append_where_there_is_room(descriptor: int, line: bytes) -> None:
+        if oldest.exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.write(descriptor, line)
+
+    monkeypatch.setattr(audit_file, "_append_whole", append_where_there_is_room)
+    write(log, *range(20))
+
+    assert said(path) == []
+    assert check_log(path).last == 40
 
 
 def continued(path: Path, count: int) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count, takewhile
 from pathlib import Path
 
 from toolcrib.calls.audit_log import AuditRecord
@@ -53,8 +54,6 @@ class AuditFile:
         self._on_trouble = on_trouble
         self._lock = threading.Lock()
         self._unrecorded = 0
-        # For the first line after a rotation.
-        self._oldest = 0
         # Open from one line to the next; where the last one of ours ended is known then, and remembered.
         self._log, self._end, self._known = -1, NOWHERE, NOWHERE
         self.configure(max_bytes=max_bytes, files=files)
@@ -64,7 +63,7 @@ class AuditFile:
         if files < 2:
             raise ValueError("files must be at least 2: the one written to and one before it")
         with self._lock:
-            self._files = [self._path, *(self._path.with_name(f"{self._path.name}.{n}") for n in range(1, files))]
+            self._files = files
             self._max_bytes = max_bytes
 
     def append(self, record: AuditRecord) -> bool:
@@ -87,7 +86,7 @@ class AuditFile:
             self._head.close()
 
     def _write(self, record: AuditRecord) -> None:
-        fields, self._oldest = fields_of(record, self._unrecorded), 0
+        fields = fields_of(record, self._unrecorded)
         try:
             if not self._wrote(record.time, fields, self._max_bytes):
                 self._close_log()
@@ -102,11 +101,28 @@ class AuditFile:
     def _wrote(self, time: float, fields: bytes, max_bytes: int) -> bool:
         """Add a line; False where the file is too full for it."""
         head = self._end if self._is_ours_the_end() else self._opened(time)
-        line, after = head.sealed(fields, self._oldest)
-        fits = after.size <= max_bytes or not head.size
-        if fits:
+        line, after = self._sealed(head, fields)
+        if not head.size:
+            self._begin_file(line, after)
+        elif after.size <= max_bytes:
             self._add(line, after)
-        return fits
+        else:
+            return False
+        return True
+
+    def _sealed(self, head: Head, fields: bytes) -> tuple[bytes, Head]:
+        return head.sealed(fields, 0 if head.size else self._oldest_kept())
+
+    def _begin_file(self, line: bytes, after: Head) -> None:
+        """Files go when this line is there, which says that they did: else a kill makes it look as if somebody took them."""
+        try:
+            self._add(line, after)
+        except OSError:
+            # Where the disk is full they have to make room for it.
+            if not self._drop_beyond():
+                raise
+            self._add(line, after)
+        self._drop_beyond()
 
     def _is_ours_the_end(self) -> bool:
         """Whether the log is still as our last line left it: nobody has written since, rotated or deleted it."""
@@ -122,12 +138,12 @@ class AuditFile:
         head = self._head.read()
         if head is not None and head.is_end_of(os.fstat(self._log)):
             return head
-        end, happened = end_of_log(self._log, head, self._files[1], self._known)
+        end, happened = end_of_log(self._log, head, self._place(1), self._known)
         # Before the next line: whoever is killed right after it, or rotates, leaves what continues the head.
         self._head.write(end)
         if not happened:
             return end
-        line, after = _on_new_line(self._log, end).sealed(fields_of(_own_record(time, happened)))
+        line, after = self._sealed(_on_new_line(self._log, end), fields_of(_own_record(time, happened)))
         self._add(line, after)
         return after
 
@@ -142,26 +158,35 @@ class AuditFile:
             self._log, self._end = -1, NOWHERE
 
     def _rotate(self) -> None:
-        """Move every file one place on; the lock is ours."""
+        """Move every file one place on, up to the first free one; the lock is ours."""
         # Windows refuses while another process has the file open; the next record tries again.
         with suppress(OSError):
-            before, has_dropped = first_line_kept(self._path), self._drop_beyond()
-            # Only up to the first free place: a rotation that failed half-way then pushes nothing out.
-            last = len(self._files) - 1
-            free = next((place for place, file in enumerate(self._files) if not file.exists()), last)
-            has_dropped = has_dropped or self._files[free].exists()
+            free = next(place for place in count(1) if not self._place(place).exists())
             for place in range(free, 0, -1):
-                os.replace(self._files[place - 1], self._files[place])
-            # What others take away must stay missing.
-            self._oldest = (0 if has_dropped else before) or first_line_of(files_of_log(self._path))
+                os.replace(self._place(place - 1), self._place(place))
+
+    def _place(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
+
+    def _beyond(self) -> list[Path]:
+        """What no place is for: of the last rotation, or of a larger number of files."""
+        return list(takewhile(Path.exists, map(self._place, count(self._files))))
+
+    def _oldest_kept(self) -> int:
+        """The number of the first line that stays when a new file begins: what others take away must stay missing."""
+        goes = {self._path, *self._beyond()}
+        stays = [file for file in files_of_log(self._path) if file not in goes]
+        before = first_line_kept(self._place(1)) if len(goes) == 1 else 0
+        return before or first_line_of(stays)
 
     def _drop_beyond(self) -> bool:
-        """Delete what a larger number of files left: the next rotation would tear a gap between it and the rest."""
-        place = len(self._files)
-        while (beyond := self._path.with_name(f"{self._path.name}.{place}")).exists():
-            beyond.unlink()
-            place += 1
-        return place > len(self._files)
+        """Whether something was deleted; the oldest goes first, so that a kill tears no gap."""
+        has_dropped = False
+        with suppress(OSError):
+            for file in reversed(self._beyond()):
+                file.unlink()
+                has_dropped = True
+        return has_dropped
 
     def _failed(self, error: OSError) -> None:
         self._unrecorded += 1

@@ -10,9 +10,9 @@ from toolcrib.storage.audit_chain import Link, read_link
 _LONGEST_LINE_BYTES = 64 * 1024
 
 
-def first_line_kept(log: Path) -> int:
-    """The number that the file in use states, or 1 where it is the first of all; 0 where it can't be told."""
-    link = _first_link(log)
+def first_line_kept(file: Path) -> int:
+    """The number that this file states, or 1 where it is the first of all; 0 where it can't be told."""
+    link = _first_link(file)
     if link is None:
         return 0
     return link.oldest or (1 if link.number == 1 else 0)
@@ -25,5 +25,8 @@ def first_line_of(files: Sequence[Path]) -> int:
 
 
 def _first_link(file: Path) -> Link | None:
-    with file.open("rb") as lines:
-        return read_link(lines.readline(_LONGEST_LINE_BYTES).rstrip(b"\n"))
+    try:
+        with file.open("rb") as lines:
+            return read_link(lines.readline(_LONGEST_LINE_BYTES).rstrip(b"\n"))
+    except OSError:
+        return None
