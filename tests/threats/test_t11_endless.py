@@ -109,5 +109,5 @@ async def test_t11_a_malformed_answer_to_nobody_ends_the_only_call_and_is_in_the
     assert outcome.error.message.startswith("the server sent a malformed answer: ")
     complaints = [record.message for record in caplog.records if "can't be read" in record.message]
     assert complaints == [
-        "broken sent an answer that can't be read (not JSON: NaN is not JSON), and it can't be told to what"
+        "broken sent an answer that can't be read (not JSON: NaN is not JSON), so nobody can tell which request it is for"
     ]
