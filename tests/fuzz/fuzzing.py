@@ -1,4 +1,4 @@
-"""What the fuzz tests share: how many examples, bytes and texts that are almost right, and a bound on time.
+"""What the fuzz tests share: how many examples, and bytes and texts that are almost right.
 
 With `make test` each runs some sixty examples, the same every time. `make fuzz` runs a hundred times as many, others each time.
 """
@@ -6,16 +6,13 @@ With `make test` each runs some sixty examples, the same every time. `make fuzz`
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
-LONGEST_SECONDS = 1.0
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 ODD_TEXT = st.text(
@@ -49,15 +46,6 @@ def fuzzed(examples: int = 60) -> Callable[[Test], Test]:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-
-
-@contextmanager
-def bounded(seconds: float = LONGEST_SECONDS) -> Iterator[None]:
-    """What runs in here takes no more processor time than this."""
-    began = time.process_time()
-    yield
-    took = time.process_time() - began
-    assert took < seconds, f"took {took:.2f} s"
 
 
 @st.composite

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.importers.golden_cases import FOLDER, USUAL_NAMES, Case
-from tests.fuzz.fuzzing import VALUES, bounded, damaged, fuzzed
+from tests.fuzz.fuzzing import VALUES, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.clients.machine import Machine
 from toolcrib.config.diagnostics import Findings
 from toolcrib.config.documents import parse_document
@@ -49,7 +50,7 @@ def test_fuzz_a_damaged_file_of_a_client_brings_servers_and_findings_only(kind: 
     @fuzzed(25)
     @given(st.one_of(damaged(SEEDS[kind], PIECES), ENTRIES.map(written)))
     def run(content: bytes) -> None:
-        with bounded():
+        with within():
             imported(kind, content, tmp_path)
 
     run()
@@ -76,7 +77,7 @@ def imported(kind: str, content: bytes, home: Path) -> None:
 @fuzzed(300)
 @given(st.sampled_from(ENDINGS), damaged([seed for seeds in SEEDS.values() for seed in seeds], PIECES))
 def test_fuzz_a_damaged_document_is_data_or_a_refusal(ending: str, content: bytes) -> None:
-    with bounded():
+    with within():
         try:
             data = parse_document(content, Path(f"file{ending}"))
         except ConfigurationError as refusal:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.fuzzing import VALUES, bounded, damaged, fuzzed
+from tests.fuzz.fuzzing import VALUES, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.adoption.journal import JournalFile
 from toolcrib.calls.audit_log import AuditRecord
 from toolcrib.config.paths import Paths
@@ -45,7 +46,7 @@ PIECES = (
 @fuzzed(300)
 @given(damaged(CARDS, PIECES))
 def test_fuzz_what_a_peer_says_is_believed_or_refused(body: bytes) -> None:
-    with bounded():
+    with within():
         assert isinstance(introductions_in(body, ()), list)
         with pytest.raises(PeerRefused):  # none of them is signed
             read_card(body, now=1.0, certificate_hash=None)
@@ -73,7 +74,7 @@ def test_fuzz_every_damage_to_the_audit_log_is_found(tmp_path: Path) -> None:
     @given(damaged([whole], (lines[2], lines[4], b"\n", b"{}\n", b"\xff", b'"n":3')))
     def run(content: bytes) -> None:
         path.write_bytes(content)
-        with bounded():
+        with within():
             checked = check_log(path)
         # A blank line, or the last line end, says nothing.
         if [line for line in content.split(b"\n") if line] != [line for line in whole.split(b"\n") if line]:

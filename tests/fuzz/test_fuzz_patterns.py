@@ -7,7 +7,8 @@ import fnmatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.fuzzing import ODD_TEXT, bounded, damaged, fuzzed
+from tests.fuzz.fuzzing import ODD_TEXT, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.foreign_regex import BadExpression, compile_foreign
 from toolcrib.model.address_spellings import spellings
 from toolcrib.model.uri_template import OddTemplate, expanded, matches, variables
@@ -48,7 +49,7 @@ NAMES = st.one_of(ODD_TEXT, st.text("a", max_size=500), st.text("ab:/-_", max_si
 def test_fuzz_a_pattern_decides_or_says_that_it_can_not(
     raw: bytes, server: str, tool: str, is_item: bool, blocks: bool
 ) -> None:
-    with bounded():
+    with within():
         try:
             pattern = Pattern.parse(raw.decode("utf-8", "replace"))
             assert isinstance(pattern.matches(server, tool, is_item=is_item, blocks=blocks), bool)
@@ -66,7 +67,7 @@ def test_fuzz_plain_globs_mean_what_they_mean_everywhere(glob: str, name: str) -
 @fuzzed(200)
 @given(damaged(PATTERNS, PIECES), NAMES)
 def test_fuzz_an_expression_of_others_ends_in_time(raw: bytes, text: str) -> None:
-    with bounded():
+    with within():
         try:
             compile_foreign(raw.decode("utf-8", "replace")).search(text, timeout=0.05)
         except (BadExpression, TimeoutError) as refusal:
@@ -80,7 +81,7 @@ def test_fuzz_an_expression_of_others_ends_in_time(raw: bytes, text: str) -> Non
 )
 def test_fuzz_what_a_template_gives_is_one_of_its_addresses(raw: bytes, values: dict[str, str]) -> None:
     template = raw.decode("utf-8", "replace")
-    with bounded():
+    with within():
         try:
             known = variables(template)
             uri = expanded(template, values)
@@ -96,7 +97,7 @@ def test_fuzz_what_a_template_gives_is_one_of_its_addresses(raw: bytes, values: 
 @fuzzed(200)
 @given(ODD_TEXT.map(lambda text: f"file:///work/{text}") | ODD_TEXT | st.text("./%2eEfF\\", max_size=60))
 def test_fuzz_an_address_has_a_few_spellings_and_the_first_is_its_own(uri: str) -> None:
-    with bounded():
+    with within():
         ways = spellings(uri)
     assert ways[0] == uri
     assert len(ways) <= 12

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.fuzzing import ODD_TEXT, VALUES, bounded, damaged, fuzzed
+from tests.fuzz.fuzzing import ODD_TEXT, VALUES, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.errors import StoreUnavailable
 from toolcrib.model.clean_text import clean, clean_lines, clean_words, cleaned
 from toolcrib.model.finding import Level
@@ -88,7 +89,7 @@ def test_fuzz_a_damaged_file_of_tokens_admits_nobody_by_mistake(tmp_path: Path) 
 @fuzzed(150)
 @given(st.one_of(DEFINITIONS, st.fixed_dictionaries({"name": ODD_TEXT, "description": WORDS})))
 def test_fuzz_the_scanner_judges_any_definition_alike_and_in_time(definition: dict[str, Any]) -> None:
-    with bounded(2.0):
+    with within(2.0):
         found = scan(definition)
     assert scan(json.loads(json.dumps(definition))) == found
     for finding in found:

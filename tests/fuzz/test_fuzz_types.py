@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.fuzzing import VALUES, bounded, damaged, fuzzed
+from tests.fuzz.fuzzing import VALUES, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.errors import ToolcribError
 from toolcrib.rtfs.read_capability import read_capabilities
 from toolcrib.rtfs.read_type import parse_type
@@ -55,7 +56,7 @@ SCHEMAS = st.recursive(
 @given(damaged(TYPES, PIECES))
 def test_fuzz_a_type_is_read_or_refused_with_its_place(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
-    with bounded():
+    with within():
         try:
             read = parse_type(text)
         except RtfsError as refusal:
@@ -69,7 +70,7 @@ def test_fuzz_a_type_is_read_or_refused_with_its_place(raw: bytes) -> None:
 @fuzzed()
 @given(damaged(TYPES, PIECES))
 def test_fuzz_a_file_of_capabilities_is_read_or_refused(raw: bytes) -> None:
-    with bounded():
+    with within():
         try:
             read_capabilities(raw.decode("utf-8", "replace"))
         except ToolcribError as refusal:
@@ -80,7 +81,7 @@ def test_fuzz_a_file_of_capabilities_is_read_or_refused(raw: bytes) -> None:
 @given(SCHEMAS, VALUES)
 def test_fuzz_any_schema_is_described_and_checked_in_time(schema: object, arguments: object) -> None:
     given_schema = schema if isinstance(schema, dict) else {"properties": {"a": schema}}
-    with bounded(3.0):
+    with within(3.0):
         converted = convert(given_schema)
         assert isinstance(signature("tool", converted.type), str)
         assert isinstance(parameters(converted.type), list | tuple)

@@ -12,7 +12,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.fuzzing import ODD_TEXT, VALUES, bounded, cut, damaged, fuzzed
+from tests.fuzz.fuzzing import ODD_TEXT, VALUES, cut, damaged, fuzzed
+from tests.processor_time import within
 from toolcrib.model.call import ToolResult
 from toolcrib.server.request_params import RequestParams, read_params
 from toolcrib.upstream.event_stream import Event, EventDecoder, EventTooLarge, read_events
@@ -59,7 +60,7 @@ CUTS = st.lists(st.integers(0, 200), max_size=6)
 @fuzzed(400)
 @given(damaged(MESSAGES, PIECES))
 def test_fuzz_a_line_is_a_message_or_a_refusal(line: bytes) -> None:
-    with bounded():
+    with within():
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.BadMessage as refusal:
@@ -75,7 +76,7 @@ def test_fuzz_a_line_is_a_message_or_a_refusal(line: bytes) -> None:
 @fuzzed()
 @given(damaged(MESSAGES, PIECES))
 def test_fuzz_parameters_errors_and_results_of_any_form_are_read_or_refused(text: bytes) -> None:
-    with bounded():
+    with within():
         params = read_params(text)
         assert params is None or isinstance(params, RequestParams)
         assert isinstance(jsonrpc.rpc_error(text), jsonrpc.RpcError)
@@ -103,7 +104,7 @@ def test_fuzz_lines_are_the_same_however_the_bytes_come(data: bytes, places: Seq
 @fuzzed()
 @given(damaged(STREAMS, PIECES), CUTS)
 def test_fuzz_events_are_the_same_however_the_bytes_come(data: bytes, places: Sequence[int]) -> None:
-    with bounded():
+    with within():
         at_once = events_of([data])
         assert events_of(cut(data, places)) == at_once
         assert asyncio.run(read_all([data])) == asyncio.run(read_all(cut(data, places)))

@@ -1,10 +1,9 @@
 """No text, however it is made, takes the scanner long."""
 
-import time
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.processor_time import within
 from toolcrib.scanner.scan import scan
 
 PIECES = (
@@ -16,22 +15,21 @@ PIECES = (
 SECONDS = 1.0
 
 
-def seconds(words: str) -> float:
+def scan_in_time(words: str) -> None:
     definition = {"name": words[:64], "description": words, "inputSchema": {"properties": {words[:500]: {}}}}
-    started = time.process_time()
-    scan(definition)
-    return time.process_time() - started
+    with within(SECONDS):
+        scan(definition)
 
 
 def test_no_repeated_text_takes_a_second():
     for piece in filter(None, PIECES):
-        assert seconds((piece * 20_000)[:20_000]) < SECONDS, piece
+        scan_in_time((piece * 20_000)[:20_000])
 
 
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=12), st.integers(1, 3_000))
 def test_no_mixture_of_texts_takes_a_second(pieces, times):
-    assert seconds(("".join(pieces) * times)[:60_000]) < SECONDS
+    scan_in_time(("".join(pieces) * times)[:60_000])
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)

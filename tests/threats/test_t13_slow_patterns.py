@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from tests.fakes import FakeServer, text, tool
 from tests.gateways import read_counter
+from tests.processor_time import within
 from toolcrib.built_in.read_result import excerpt
 from toolcrib.errors import InvalidArguments
 from toolcrib.model.tool_rule import ToolRule
@@ -22,14 +21,6 @@ SECONDS = 1.0
 # What begins again and again like something that our own patterns look for.
 TEXTS = ("ignore all previous ", "do not tell ", "a. ", "a1", "![a](http://x?", "%41", "\u0430", "send_email ")
 CHARACTERS = 60_000
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Of the processor's time: what else this machine does meanwhile does not count."""
-    began = time.process_time()
-    yield
-    assert time.process_time() - began < seconds
 
 
 async def test_t13_no_pattern_of_a_rule_takes_a_second() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
+from tests.processor_time import within
 from toolcrib.model.pin import Pin, PinKey, PinnedKind
 from toolcrib.trust.canonical import canonical
 from toolcrib.trust.renames import MOST_COMPARED, renamed
@@ -55,10 +55,8 @@ def test_no_texts_of_a_server_take_long_to_compare(before: str, now: str) -> Non
     new: list[tuple[PinKey, dict[str, Any]]] = [
         (("tool", f"new {number}"), {"description": f"{now}{number}"}) for number in range(20 * MOST_COMPARED)
     ]
-    began = time.process_time()
-    list(renamed(new, gone))
-
-    assert time.process_time() - began < 2.0
+    with within(2.0):
+        list(renamed(new, gone))
 
 
 def test_many_different_words_take_no_longer() -> None:
@@ -68,7 +66,5 @@ def test_many_different_words_take_no_longer() -> None:
         (("tool", f"new {number}"), {"description": " ".join([*words[1:], str(number)])})
         for number in range(MOST_COMPARED)
     ]
-    began = time.process_time()
-    assert len(dict(renamed(new, gone))) == MOST_COMPARED
-
-    assert time.process_time() - began < 2.0
+    with within(2.0):
+        assert len(dict(renamed(new, gone))) == MOST_COMPARED

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processor_time import within
 from toolcrib.trust.word_diff import Part, changed_fields, word_diff
 
 texts = st.text(st.sampled_from("ab .,\n"), max_size=60)
@@ -117,10 +117,9 @@ def test_single_words_are_found_in_a_long_text() -> None:
     ids=["2,400 words", "64 KiB", "one word", "turned round"],
 )
 def test_no_text_takes_long_to_compare_and_all_of_it_is_shown(before: str, now: str) -> None:
-    began = time.process_time()
-    parts = list(word_diff(before, now))
+    with within(2.0):
+        parts = list(word_diff(before, now))
 
-    assert time.process_time() - began < 2.0
     assert "".join(part.text for part in parts if part.operation != "added") == before
     assert "".join(part.text for part in parts if part.operation != "removed") == now
 
@@ -128,7 +127,5 @@ def test_no_text_takes_long_to_compare_and_all_of_it_is_shown(before: str, now: 
 def test_many_fields_take_no_longer_than_one() -> None:
     before = {f"field {number}": "a b " * 120 for number in range(140)}
     now = dict.fromkeys(before, "b b a a " * 60)
-    began = time.process_time()
-    changed_fields(before, now)
-
-    assert time.process_time() - began < 3.0
+    with within(3.0):
+        changed_fields(before, now)
