@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
+import threading
 from collections.abc import Mapping
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -42,8 +44,16 @@ def _run(arguments: list[str], environment: Mapping[str, str], output: Path) -> 
     # The process that this one was forked from has the environment of the first test that asked for one.
     os.environ.clear()
     os.environ.update(environment)
+    _stop_tracing()
     os.chdir(ROOT)
     with output.open("wb") as file:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
     pytest.main([*arguments, *OPTIONS])
+
+
+def _stop_tracing() -> None:
+    """These runs are there to fail, some by the time they take; what they cover tells nothing."""
+    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+    threading.settrace(None)  # type: ignore[arg-type]
+    sys.settrace(None)

@@ -53,11 +53,21 @@ async def test_a_message_is_one_line_for_the_child_however_its_json_was_written(
 
 
 async def test_everything_of_a_child_that_says_very_much_at_once_is_heard_in_order() -> None:
-    many = "import sys; sys.stdout.write(''.join('%d\\n\\n' % n for n in range(200_000)))"
+    many = "import sys; sys.stdout.write(''.join('%030d\\n\\n' % n for n in range(60_000)))"
     async with running(sys.executable, "-I", "-S", "-c", many) as (_, heard):
         await eventually(lambda: heard.reasons, 30)
 
-    assert heard.lines == [b"%d" % number for number in range(200_000)]
+    assert heard.lines == [b"%030d" % number for number in range(60_000)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+async def test_what_still_comes_when_the_leader_is_gone_is_heard_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcrib.upstream.child.LAST_WORDS_SECONDS", 1.0)
+    speaks_on = "for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.3; done & exit 0"
+    async with running("sh", "-c", speaks_on) as (_, heard):
+        await eventually(lambda: heard.reasons, 30)
+
+    assert heard.lines == [b"%d" % number for number in range(1, 9)]
 
 
 async def test_a_stubborn_child_and_its_children_are_gone_within_five_seconds() -> None:

@@ -85,6 +85,7 @@ class Child(asyncio.SubprocessProtocol):
         self._disconnected = asyncio.Event()
         self._last_words: asyncio.TimerHandle | None = None
         self._give_up_at = 0.0
+        self._said_more = False
 
     @classmethod
     async def spawn(
@@ -166,6 +167,7 @@ class Child(asyncio.SubprocessProtocol):
         if fd == STDERR:
             self._stderr.feed(data)
             return
+        self._said_more = True
         size_reads(self._stdout, len(data))
         self._hearing.take(data)
 
@@ -208,18 +210,26 @@ class Child(asyncio.SubprocessProtocol):
         if self._exited.is_set() and not self._open_pipes & {STDOUT, STDERR}:
             self._conclude()
         elif self._last_words is None:
-            self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._conclude)
+            self._look_again_soon()
 
     def _conclude(self) -> None:
         """It is over once all that it said was heard, if that does not take too long."""
-        loop = asyncio.get_running_loop()
-        self._give_up_at = self._give_up_at or loop.time() + LONGEST_LAST_WORDS_SECONDS
-        if self._hearing.is_behind and loop.time() < self._give_up_at:
-            if self._last_words is not None:
-                self._last_words.cancel()
-            self._last_words = loop.call_later(LAST_WORDS_SECONDS, self._conclude)
-            return
-        self._finish(self._describe_end())
+        now = asyncio.get_running_loop().time()
+        self._give_up_at = self._give_up_at or now + LONGEST_LAST_WORDS_SECONDS
+        if self._is_to_be_heard() and now < self._give_up_at:
+            self._look_again_soon()
+        else:
+            self._finish(self._describe_end())
+
+    def _is_to_be_heard(self) -> bool:
+        # What comes while we look is not all: more may lie in the pipe.
+        return self._hearing.is_behind or (self._said_more and STDOUT in self._open_pipes)
+
+    def _look_again_soon(self) -> None:
+        if self._last_words is not None:
+            self._last_words.cancel()
+        self._said_more = False
+        self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._conclude)
 
     def _describe_end(self) -> str:
         if self._exited.is_set():
