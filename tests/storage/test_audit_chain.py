@@ -32,9 +32,13 @@ def a_log(path: Path, **limits: int) -> AuditFile:
     return AuditFile(path, **limits, on_trouble=no_trouble)
 
 
+def a_record(tool: object) -> AuditRecord:
+    return AuditRecord(1000.0, "claude", "stdio", "files", str(tool), ("path",), "OK", 1.0, 10, 20)
+
+
 def write(log: AuditFile, *tools: object) -> None:
     for tool in tools:
-        assert log.append(AuditRecord(1000.0, "claude", "stdio", "files", str(tool), ("path",), "OK", 1.0, 10, 20))
+        assert log.append(a_record(tool))
 
 
 def outcomes(path: Path) -> list[str]:
@@ -391,23 +395,51 @@ def test_a_kill_while_a_smaller_number_of_files_is_reached_tears_no_gap(
     assert len(files_of_log(path)) == 3
 
 
+@pytest.mark.parametrize("refused", [0, 4], ids=["there is room at once", "there is room later"])
 def test_on_a_full_disk_the_oldest_file_makes_room_and_is_not_missed(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, refused: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = a_log(path, max_bytes=1000, files=3)
+    log = AuditFile(path, max_bytes=1000, files=3, on_trouble=lambda _: None)
     write(log, *range(20))
-    oldest = path.with_name("audit.jsonl.3")
+    oldest, more, append = path.with_name("audit.jsonl.3"), itertools.count(), audit_file._append_whole
 
     def append_where_there_is_room(descriptor: int, line: bytes) -> None:
-        if oldest.exists():
+        is_first = os.fstat(descriptor).st_size == 0
+        if oldest.exists() or (is_first and next(more) < refused):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.write(descriptor, line)
+        append(descriptor, line)
 
     monkeypatch.setattr(audit_file, "_append_whole", append_where_there_is_room)
+    written = list[bool]()
+    for number in range(20):
+        written.append(log.append(a_record(number)))
+        assert said(path) == []
+
+    assert written.count(False) == refused
+    assert check_log(path).last == 40 - refused
+    assert not oldest.exists()
+
+
+def test_a_head_that_can_not_be_written_while_a_file_begins_gets_no_line_twice(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = AuditFile(path, max_bytes=900, files=3, on_trouble=lambda _: None)
     write(log, *range(20))
 
-    assert said(path) == []
-    assert check_log(path).last == 40
+    write_head = AuditHead.write
+
+    def write_before_the_line(head: AuditHead, end: Head) -> None:
+        if path.stat().st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_head(head, end)
+
+    for number in range(10):
+        with monkeypatch.context() as patch:
+            patch.setattr(AuditHead, "write", write_before_the_line)
+            assert not log.append(a_record(number))
+        assert said(path) == []
+        write(log, number)
+        assert said(path) == []
 
 
 def continued(path: Path, count: int) -> None:

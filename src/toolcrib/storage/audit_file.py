@@ -17,11 +17,11 @@ from toolcrib.storage.audit_fields import fields_of
 from toolcrib.storage.audit_head import AuditHead
 from toolcrib.storage.audit_oldest import first_line_kept, first_line_of
 from toolcrib.storage.audit_takeover import end_of_log
-from toolcrib.storage.audit_trail import files_of_log
 
 # How long a line waits for other processes; one that was stopped within a line must not stop the calls of all.
 LOCK_SECONDS = 0.1
 _LOCK_SECONDS_AGAIN = 0.002
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # Windows lets nobody rename a file that a process has open.
 _KEEPS_OPEN = sys.platform != "win32"
 _APPEND = (
@@ -54,6 +54,8 @@ class AuditFile:
         self._on_trouble = on_trouble
         self._lock = threading.Lock()
         self._unrecorded = 0
+        # Whether files are gone, and the line that is to say so could not be written.
+        self._owes_oldest = False
         # Open from one line to the next; where the last one of ours ended is known then, and remembered.
         self._log, self._end, self._known = -1, NOWHERE, NOWHERE
         self.configure(max_bytes=max_bytes, files=files)
@@ -102,27 +104,13 @@ class AuditFile:
         """Add a line; False where the file is too full for it."""
         head = self._end if self._is_ours_the_end() else self._opened(time)
         line, after = self._sealed(head, fields)
-        if not head.size:
-            self._begin_file(line, after)
-        elif after.size <= max_bytes:
-            self._add(line, after)
-        else:
-            return False
-        return True
+        fits = after.size <= max_bytes or not head.size
+        if fits:
+            self._add(head, line, after)
+        return fits
 
     def _sealed(self, head: Head, fields: bytes) -> tuple[bytes, Head]:
         return head.sealed(fields, 0 if head.size else self._oldest_kept())
-
-    def _begin_file(self, line: bytes, after: Head) -> None:
-        """Files go when this line is there, which says that they did: else a kill makes it look as if somebody took them."""
-        try:
-            self._add(line, after)
-        except OSError:
-            # Where the disk is full they have to make room for it.
-            if not self._drop_beyond():
-                raise
-            self._add(line, after)
-        self._drop_beyond()
 
     def _is_ours_the_end(self) -> bool:
         """Whether the log is still as our last line left it: nobody has written since, rotated or deleted it."""
@@ -143,14 +131,26 @@ class AuditFile:
         self._head.write(end)
         if not happened:
             return end
-        line, after = self._sealed(_on_new_line(self._log, end), fields_of(_own_record(time, happened)))
-        self._add(line, after)
+        end = _on_new_line(self._log, end)
+        line, after = self._sealed(end, fields_of(_own_record(time, happened)))
+        self._add(end, line, after)
         return after
 
-    def _add(self, line: bytes, after: Head) -> None:
-        _append_whole(self._log, line)
+    def _add(self, before: Head, line: bytes, after: Head) -> None:
+        begins_file = not before.size
+        try:
+            _append_whole(self._log, line)
+        except OSError as error:
+            if not begins_file or error.errno not in _FULL or not self._drop_beyond():
+                raise
+            self._owes_oldest = True
+            _append_whole(self._log, line)
         self._head.write(after)
         self._end = self._known = after
+        if begins_file:
+            # Not before the line that says so is there, if that can be: a kill would make it look as if somebody took them.
+            self._owes_oldest = False
+            self._drop_beyond()
 
     def _close_log(self) -> None:
         if self._log >= 0:
@@ -174,10 +174,9 @@ class AuditFile:
 
     def _oldest_kept(self) -> int:
         """The number of the first line that stays when a new file begins: what others take away must stay missing."""
-        goes = {self._path, *self._beyond()}
-        stays = [file for file in files_of_log(self._path) if file not in goes]
-        before = first_line_kept(self._place(1)) if len(goes) == 1 else 0
-        return before or first_line_of(stays)
+        before = 0 if self._owes_oldest or self._beyond() else first_line_kept(self._place(1))
+        stays = map(self._place, range(self._files - 1, 0, -1))
+        return before or next(filter(None, map(first_line_of, stays)), 0)
 
     def _drop_beyond(self) -> bool:
         """Whether something was deleted; the oldest goes first, so that a kill tears no gap."""

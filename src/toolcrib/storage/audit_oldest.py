@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from toolcrib.storage.audit_chain import Link, read_link
@@ -18,9 +17,9 @@ def first_line_kept(file: Path) -> int:
     return link.oldest or (1 if link.number == 1 else 0)
 
 
-def first_line_of(files: Sequence[Path]) -> int:
-    """The number of the first line of the oldest file; 0 where that is none of the chain."""
-    link = _first_link(files[0]) if files else None
+def first_line_of(file: Path) -> int:
+    """The number of its first line; 0 where that is none of the chain."""
+    link = _first_link(file)
     return 0 if link is None else link.number
 
 
